@@ -1,24 +1,24 @@
-// Credentials that were let in, as they were sent: who comes again with one costs no digest. In
-// memory only, bounded, and of one state of the keys: who has it makes another when those change.
-// Hot path where keys are set; the listener's thread.
+// Cache of accepted credentials, as they were sent, so that a returning caller costs no digest. In
+// memory only, bounded, and valid for one state of the keys: the owner makes a new one when the
+// keys change. Hot path where keys are set; the listener's thread.
 import { ACCEPTED_KEYS_MAX, ACCEPTED_KEY_CHARS_MAX } from '../base/limits.js';
 import { lateCrypto } from '../base/late-modules.js';
 
 const SEED_BYTES = 4;
-// Murmur3's.
+// Murmur3's constant.
 const STEP = 0x5bd1e995;
 const END = 0x85ebca6b;
 
 interface Accepted {
   readonly check: number;
-  /** Codes of the text's characters, which are read faster than those of a text. */
+  /** The text's character codes, which are faster to read than its characters. */
   readonly codes: Uint16Array;
 }
 
 export class AcceptedKeys {
-  /** By mark. Two of one mark: the later one is kept. */
+  /** By mark. If two texts have the same mark, the later one is kept. */
   readonly #kept = new Map<number, Accepted>();
-  /** Most callers have the key that the one before had. */
+  /** Most callers send the same key as the previous caller. */
   #latest: Accepted | undefined;
   #seed = 0;
 
@@ -26,8 +26,10 @@ export class AcceptedKeys {
     return this.#kept.size;
   }
 
-  /** Whether `text` was let in by that check. Every character is looked at, wherever the first
-   * different one is. */
+  /**
+   * Returns whether that check accepted `text`. Compares every character, wherever the first
+   * difference is (constant time).
+   */
   has(check: number, text: string): boolean {
     if (this.#latest === undefined || text.length > ACCEPTED_KEY_CHARS_MAX) return false;
     if (isOf(this.#latest, check, text)) return true;
@@ -37,7 +39,7 @@ export class AcceptedKeys {
     return true;
   }
 
-  /** Only of those that were found to be right. One that is too long is not kept. */
+  /** Call only for accepted credentials. One that is too long is not kept. */
   add(check: number, text: string): void {
     if (text.length > ACCEPTED_KEY_CHARS_MAX) return;
     if (this.#latest === undefined) {
@@ -62,7 +64,8 @@ function isOf({ check: itsCheck, codes }: Accepted, check: number, text: string)
   return different === 0;
 }
 
-// Of the whole text and a secret number: how long a look-up takes says nothing of a kept text.
+// Hashes the whole text with a secret seed, so that the time of a lookup reveals nothing about a
+// kept text.
 function markOf(seed: number, check: number, text: string): number {
   let mark = seed ^ check ^ text.length;
   for (let i = 0; i < text.length; i += 1) {

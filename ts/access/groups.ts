@@ -1,7 +1,7 @@
-// Which calls there are, as access to them is given: every REST route and every gRPC method is of
+// The groups of calls that access is granted by: every REST route and every gRPC method belongs to
 // one group. Data only; any plane.
 
-/** `statistics` and `model-config` stand apart because Triton restricts them apart. */
+/** `statistics` and `model-config` are separate groups because Triton restricts them separately. */
 export const CALL_GROUPS = [
   'inference',
   'metadata',
@@ -18,10 +18,10 @@ export const CALL_GROUPS = [
 
 export type CallGroup = (typeof CALL_GROUPS)[number];
 
-/** What a route or a method is, to those who let callers in. */
+/** The access properties of a route or a method. */
 export interface CallKind {
   readonly group: CallGroup;
-  /** It changes what the server does: loads, unloads, settings, regions of memory. */
+  /** The call changes the server's state: loads, unloads, settings, shared-memory regions. */
   readonly changes: boolean;
 }
 
@@ -43,10 +43,10 @@ export const TRACING_CHANGE = changes('tracing');
 export const SHARED_MEMORY = reads('shared-memory');
 export const SHARED_MEMORY_CHANGE = changes('shared-memory');
 export const CONSOLE = reads('console');
-/** What no route and no method has: paths that are not there. */
+/** The kind of paths that no route or method has. */
 export const UNKNOWN_CALL = METADATA;
 
-/** With an admin address these are answered there only. */
+/** With an admin address, calls of these groups are answered only there. */
 export const ADMIN_GROUPS: ReadonlySet<CallGroup> = new Set<CallGroup>([
   'control',
   'logging',
@@ -55,26 +55,31 @@ export const ADMIN_GROUPS: ReadonlySet<CallGroup> = new Set<CallGroup>([
   'statistics',
   'console',
 ]);
-/** These need no key where there are keys: a browser sends none with the page that asks for it. */
+/**
+ * These need no key even where keys are set: a browser sends none with the page that prompts for
+ * it.
+ */
 export const NO_KEY_GROUPS: ReadonlySet<CallGroup> = new Set<CallGroup>(['console']);
-/** And these everywhere but there. */
+/** Calls of these groups are answered everywhere except on the admin address. */
 export const NEVER_ADMIN_GROUPS: ReadonlySet<CallGroup> = new Set<CallGroup>([
   'inference',
   'shared-memory',
 ]);
 
 const EVERY = 'all';
-/** Of models as they are described: one word for three groups. */
+/** Words that name several groups: `metadata` covers three. */
 const WIDE: Readonly<Record<string, readonly CallGroup[]>> = {
   metadata: ['metadata', 'model-config', 'statistics'],
   [EVERY]: CALL_GROUPS,
 };
 
-/** The words that name groups, for texts. */
+/** The words that name groups, for messages. */
 export const GROUP_WORDS: readonly string[] = [...CALL_GROUPS, EVERY];
 
-/** What one word names; undefined = nothing. `metadata` has model-config and statistics in it,
- * `all` has all. */
+/**
+ * Returns the groups that a word names; undefined: none. `metadata` includes model-config and
+ * statistics; `all` includes every group.
+ */
 export function groupsOf(word: string): readonly CallGroup[] | undefined {
   if (Object.hasOwn(WIDE, word)) return WIDE[word];
   const group = CALL_GROUPS.find((known) => known === word);

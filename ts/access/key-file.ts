@@ -1,6 +1,6 @@
-// --api-key-file while the server runs: read again when it changes and when that is asked for. A
-// broken or unreadable file leaves the keys that were; an empty one is one without keys. Control
-// plane, main thread.
+// Watches --api-key-file while the server runs: reads it again when it changes and on request. A
+// broken or unreadable file keeps the current keys; an empty one counts as a file without keys.
+// Control plane, main thread.
 import { ErrorCode, reasonOf, ServalError } from '../base/errors.js';
 import { statSync } from 'node:fs';
 import { ACCESS_LOOK_MS } from '../base/limits.js';
@@ -8,21 +8,26 @@ import { readKeyFile, type ApiKey } from './keys.js';
 
 export interface KeyFileOptions {
   readonly path: string;
-  /** Told what became of the file when it was read anew: its keys, or why the old ones stay. */
+  /**
+   * Called after each reload of the file with its keys, or with the reason why the current keys
+   * stay.
+   */
   readonly changed: (keys: readonly ApiKey[] | undefined, problem: string) => void;
   readonly lookMs?: number;
 }
 
 export class KeyFile {
-  /** What was read last. */
+  /** The keys read last. */
   keys: readonly ApiKey[];
   readonly #options: KeyFileOptions;
   readonly #looks: NodeJS.Timeout;
   #seen: string;
   #isEmptied = false;
 
-  /** Errors: InvalidArgument naming file and line; a file without keys, since a server that starts
-   * so answers nobody. */
+  /**
+   * Errors: InvalidArgument naming file and line; also for a file without keys, since a server
+   * started with it would answer no caller.
+   */
   constructor(options: KeyFileOptions) {
     this.#options = options;
     this.#seen = this.#state();
@@ -40,10 +45,10 @@ export class KeyFile {
     this.#read(false);
   }
 
-  // `waits`: a file without keys is looked at once more before it counts, since who writes a file
-  // in place empties it first.
+  // `waits`: checks a file without keys once more before accepting it, because a writer that
+  // rewrites the file in place empties it first.
   #read(waits: boolean): void {
-    // First: what is written meanwhile is seen by the next look.
+    // Taken before the read, so that the next poll sees a write that happens meanwhile.
     const seen = this.#state();
     this.#isEmptied = false;
     let keys: readonly ApiKey[];
@@ -68,7 +73,7 @@ export class KeyFile {
     clearInterval(this.#looks);
   }
 
-  /** Device, inode, size and time, as one text. */
+  /** Device, inode, size and modification time as one string. */
   #state(): string {
     try {
       const about = statSync(this.#options.path, { throwIfNoEntry: false });

@@ -1,5 +1,5 @@
-// API keys: the file that lists them (as SHA-256, never the keys themselves), and new ones. Control
-// plane.
+// API keys: reads the file that lists them (as SHA-256, never the keys themselves) and makes new
+// ones. Control plane.
 import { createHash, randomBytes } from 'node:crypto';
 import { closeSync, openSync, readSync } from 'node:fs';
 import { ErrorCode, ServalError } from '../base/errors.js';
@@ -27,7 +27,7 @@ export function digestOf(key: string): string {
   return createHash('sha256').update(key).digest('hex');
 }
 
-/** Groups by their words, separated by commas. Errors: InvalidArgument naming the word. */
+/** Parses group words separated by commas. Errors: InvalidArgument naming the word. */
 export function readGroups(text: string, where: string): readonly CallGroup[] {
   const words = text
     .split(',')
@@ -41,9 +41,11 @@ export function readGroups(text: string, where: string): readonly CallGroup[] {
   return [...new Set(groups)];
 }
 
-/** The keys of a file's text: a line each; empty lines and what is behind # are passed over. None
- * is no error: whoever takes the last key away closes what needs one.
- * Errors: InvalidArgument naming file and line. Nothing of a digest is repeated. */
+/**
+ * Parses a key file's text: one key per line; empty lines and text after # are ignored. A file
+ * without keys is valid: removing the last key closes every call that needs one. Errors:
+ * InvalidArgument naming file and line. The error never repeats a part of a digest.
+ */
 export function parseKeys(text: string, path: string): readonly ApiKey[] {
   const keys: ApiKey[] = [];
   for (const [index, line] of text.split('\n').entries()) {
@@ -70,7 +72,7 @@ export function parseKeys(text: string, path: string): readonly ApiKey[] {
   return keys;
 }
 
-/** Errors: InvalidArgument: unreadable, too large, what parseKeys() finds. */
+/** Errors: InvalidArgument: unreadable, too large, or an error of parseKeys(). */
 export function readKeyFile(path: string): readonly ApiKey[] {
   return parseKeys(readBounded(path), path);
 }
@@ -96,7 +98,7 @@ function readBounded(path: string): string {
   throw wrong(path, `expected at most ${CONFIG_FILE_BYTES_MAX} bytes of keys`);
 }
 
-/** A new key, and the line for the file. Errors: InvalidArgument: name, groups. */
+/** Returns a new key and its line for the file. Errors: InvalidArgument: name, groups. */
 export function makeKey(name: string, groups: string): { readonly key: string; line: string } {
   if (!NAME.test(name)) {
     throw wrong('NAME', `expected letters, digits and ._@- (64 at most), got ${echo(name)}`);

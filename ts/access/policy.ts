@@ -1,5 +1,6 @@
-// Who may make which call: what settings and keys come to for one kind of call on one listener, and
-// the verdict on one caller. Pure. The verdict is hot where keys are set; the listener's thread.
+// Access policy: combines settings and keys into the access rules for one kind of call on one
+// listener, and judges one caller by them. Pure. judge() is hot where keys are set; the listener's
+// thread.
 import { lateCrypto } from '../base/late-modules.js';
 import type { AcceptedKeys } from './accepted-keys.js';
 import {
@@ -15,7 +16,7 @@ import {
 } from './groups.js';
 import type { ApiKey } from './keys.js';
 
-/** Triton's restriction: calls of these groups carry this header with this value. */
+/** Triton's restriction: calls of these groups must carry this header with this value. */
 export interface HeaderRule {
   /** Lower case. */
   readonly header: string;
@@ -24,19 +25,19 @@ export interface HeaderRule {
   readonly groups: readonly CallGroup[];
 }
 
-/** What was configured, and the keys of the file. Structured-cloneable. */
+/** The configured access settings and the keys of the file. Structured-cloneable. */
 export interface Policy {
   /** undefined: there is no key file. */
   readonly keys: readonly ApiKey[] | undefined;
-  /** Where a key may come too, as it is; lower case, "" = only as Authorization: Bearer. */
+  /** Header that may also carry the bare key; lower case, "" = only Authorization: Bearer. */
   readonly keyHeader: string;
-  /** Need no key, where there are keys. */
+  /** Groups that need no key even where keys are set. */
   readonly openGroups: readonly CallGroup[];
   readonly httpRules: readonly HeaderRule[];
   readonly grpcRules: readonly HeaderRule[];
-  /** Other machines may change state without a key. */
+  /** Other machines may change the server's state without a key. */
   readonly remoteControl: boolean;
-  /** There is an admin address. */
+  /** The server has an admin address. */
   readonly hasAdmin: boolean;
 }
 
@@ -50,7 +51,7 @@ export const OPEN_POLICY: Policy = {
   hasAdmin: false,
 };
 
-/** What callers come in by. */
+/** The listener that a caller comes through. */
 export type Entrance = 'http' | 'grpc' | 'admin';
 
 export interface Refusal {
@@ -59,45 +60,47 @@ export interface Refusal {
   readonly message: string;
 }
 
-/** Where a credential may be, and which are right. Digests are SHA-256. */
+/** The header that may carry a credential, and the accepted credentials. Digests are SHA-256. */
 export interface CredentialCheck {
   /** Lower case. */
   readonly header: string;
-  /** Behind "Bearer ", else as it is. */
+  /** The credential follows "Bearer "; otherwise it is the whole header value. */
   readonly bearer: boolean;
   readonly allowed: readonly Buffer[];
-  /** Known, and not for this call. */
+  /** Digests of known credentials that this call does not accept. */
   readonly others: readonly Buffer[];
 }
 
 /** Access to one kind of call. */
 export interface CallAccess {
-  /** Who needs no credential; local: this machine, over loopback or a unix socket, and not through
-   * a proxy. */
+  /**
+   * Callers that need no credential; local: this machine, over loopback or a unix socket, and not
+   * through a proxy.
+   */
   readonly openTo: 'all' | 'local' | 'none';
   readonly checks: readonly CredentialCheck[];
-  /** No credential, one that nobody knows, one that is not for this. */
+  /** Refusals for: no credential, an unknown one, a known one that this call does not accept. */
   readonly missing: Refusal;
   readonly unknown: Refusal;
   readonly forbidden: Refusal;
 }
 
-/** Who calls. */
+/** The caller of a request. */
 export interface Caller {
-  /** A header's value, "" = it is not there. */
+  /** A header's value; "" = absent. */
   header(name: string): string;
   isLocal(): boolean;
 }
 
-/** What goes with 401. */
+/** The WWW-Authenticate value of a 401 response. */
 export const CHALLENGE = 'Bearer realm="serval"';
 
-/** Of an address: an IPv4 one may stand in an IPv6 one. */
+/** Returns whether an address is loopback; it may be an IPv4 address mapped into IPv6. */
 export function isLoopback(address: string): boolean {
   return address === '::1' || /^(?:::ffff:)?127\.\d+\.\d+\.\d+$/i.test(address);
 }
 
-/** What a proxy adds. One on this machine is local, and its clients are not. */
+/** Headers that a proxy adds. A proxy on this machine is local, but its clients are not. */
 export const PROXY_HEADERS: readonly string[] = [
   'forwarded',
   'x-forwarded-for',
@@ -119,7 +122,7 @@ const everywhere = (refusal: Refusal): Omit<CallAccess, 'openTo' | 'checks'> => 
   forbidden: refusal,
 });
 
-/** `call` undefined: of a path that is not there. */
+/** `call` undefined: a path that does not exist. */
 export function callAccess(
   policy: Policy,
   call: CallKind = UNKNOWN_CALL,
@@ -150,16 +153,20 @@ export function callAccess(
   return { openTo: 'local', checks, ...everywhere(denied(why)) };
 }
 
-/** Whether callers of the control group's calls may see paths of the server: on the admin address,
- * and where such a call needs a key, as its log settings do. */
+/**
+ * Returns whether callers of control-group calls may see the server's file paths: on the admin
+ * address, and where such a call needs a key, as the log settings call does.
+ */
 export function seesPaths(policy: Policy, entrance: Entrance): boolean {
   if (entrance === 'admin') return true;
   const locked = (call: CallKind): boolean => callAccess(policy, call, entrance).openTo === 'none';
   return locked(CONTROL) && locked(LOGGING);
 }
 
-/** Whether there are callers who may infer or ask for readiness and may not see metadata, where the
- * reasons of failed loads are. */
+/**
+ * Returns whether some callers may infer or check readiness but not see metadata, which contains
+ * the reasons of failed loads.
+ */
 export function hidesReasons(policy: Policy): boolean {
   return (['http', 'grpc'] as const).some(
     (entrance) => callAccess(policy, METADATA, entrance).openTo !== 'all',
@@ -189,7 +196,7 @@ const ruleCheck = ({ header, digest }: HeaderRule): CredentialCheck => ({
   others: [],
 });
 
-/** Triton's words where Triton's rule is all there is: clients look for them. */
+/** Uses Triton's texts where only Triton's rule applies: clients match on them. */
 function refusals(
   { keys, keyHeader }: Policy,
   group: CallGroup,
@@ -210,7 +217,10 @@ function refusals(
   };
 }
 
-/** Why a caller may not; undefined: it may. `accepted`: whom this very access let in before. */
+/**
+ * Returns why a caller is refused; undefined: it is allowed. `accepted`: the cache of credentials
+ * that this same access accepted before.
+ */
 export function judge(
   access: CallAccess,
   caller: Caller,
@@ -229,7 +239,7 @@ export function judge(
     if (outcome === access.missing) outcome = access.unknown;
     if (credential === '') continue;
     const digest = sha256(credential);
-    // Both, always: how long it takes says nothing of which it is.
+    // Always evaluates both, so that the time reveals nothing about which one matched.
     const may = isAmong(digest, allowed);
     const known = isAmong(digest, others);
     if (may) {
@@ -241,8 +251,8 @@ export function judge(
   return outcome;
 }
 
-// In one call, which Node has from 20.12 on: an object for each request costs as much again, and
-// later its collection.
+// Uses the one-shot call that Node has since 20.12: a hash object per request doubles the cost and
+// adds garbage collection.
 function sha256(text: string): Buffer {
   const { hash, createHash } = lateCrypto() as Partial<ReturnType<typeof lateCrypto>> &
     Pick<ReturnType<typeof lateCrypto>, 'createHash'>;

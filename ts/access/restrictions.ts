@@ -1,10 +1,10 @@
-// Triton's --http-restricted-api and --grpc-restricted-protocol as rules of ours. Control plane,
-// start-up only. Source: Triton's inference protocols page, "Limit endpoint access".
+// Converts Triton's --http-restricted-api and --grpc-restricted-protocol to header rules. Control
+// plane, start-up only. Source: Triton's inference protocols page, "Limit endpoint access".
 import { digestOf } from './keys.js';
 import type { CallGroup } from './groups.js';
 import type { HeaderRule } from './policy.js';
 
-/** Triton's names -> groups. */
+/** Triton's names to groups. */
 const TRITON_GROUPS: Readonly<Record<string, CallGroup>> = {
   health: 'health',
   metadata: 'metadata',
@@ -17,13 +17,13 @@ const TRITON_GROUPS: Readonly<Record<string, CallGroup>> = {
   logging: 'logging',
 };
 
-/** What Triton puts before the key of a gRPC restriction. */
+/** The prefix that Triton puts before the key of a gRPC restriction. */
 export const GRPC_HEADER_PREFIX = 'triton-grpc-protocol-';
 
-/** As gRPC's metadata has them too. */
+/** Header names that are also valid gRPC metadata keys. */
 const HEADER = /^[0-9a-z_.-]{1,128}$/;
 
-/** `APIS:HEADER=VALUE` each. `problem` throws. */
+/** Parses `APIS:HEADER=VALUE` items. `problem` throws. */
 export function readRestrictions(
   texts: readonly string[],
   prefix: string,
@@ -33,7 +33,7 @@ export function readRestrictions(
   return texts.map((text) => {
     const colon = text.indexOf(':');
     const equals = text.indexOf('=', colon);
-    // The value may be secret: it is not repeated.
+    // The value may be a secret, so errors do not repeat it.
     if (colon < 1 || equals < colon + 2 || equals === text.length - 1) {
       throw problem('expected API[,API...]:HEADER=VALUE');
     }

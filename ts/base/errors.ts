@@ -4,8 +4,10 @@ import { ErrorCode } from './generated/engine.js';
 
 export { ErrorCode };
 
-/** What one error code is answered with. `v1Http` is TensorFlow Serving's map, `v2Http` the
- * "suggested" column of the V2 page; `grpc` is the canonical gRPC code. */
+/**
+ * HTTP and gRPC statuses of one error code. `v1Http` is TensorFlow Serving's map, `v2Http` the
+ * "suggested" column of the V2 page; `grpc` is the canonical gRPC code.
+ */
 export interface ErrorRow {
   readonly name: string;
   readonly v1Http: number;
@@ -54,7 +56,7 @@ export const ERRORS: Readonly<Record<ErrorCode, ErrorRow>> = {
   [ErrorCode.MemoryFull]: row('MEMORY_FULL', 503, 503, RESOURCE_EXHAUSTED),
 };
 
-/** An error with a code, for everything that TypeScript itself finds wrong. */
+/** An error with a code, for every failure that TypeScript code detects. */
 export class ServalError extends Error {
   readonly code: ErrorCode;
 
@@ -65,6 +67,6 @@ export class ServalError extends Error {
   }
 }
 
-/** What something that was thrown says. */
+/** Returns the message of a thrown value. */
 export const reasonOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error);

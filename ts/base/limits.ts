@@ -1,65 +1,75 @@
-// Every limit of the control plane in one place; those of the native side stand in
-// native/base/limits.h. Each is checked once, with an error that names it. Constants only.
+// Every limit of the control plane; native/base/limits.h has those of the native side. Each is
+// checked once, with an error that names it. Constants only.
 
-/** Of the host, pinned for GPUs: Triton's default. */
+/** Pinned host memory for GPUs: Triton's default. */
 export const PINNED_POOL_BYTES_DEFAULT = 268_435_456;
 /** Sizes of batches that a configuration may ask CUDA graphs for. */
 export const GRAPHS_MAX = 31;
 /** Default of --body-bytes-max and --grpc-message-bytes-max: 2 GiB - 1, protobuf's own. */
 export const BODY_BYTES_MAX_DEFAULT = 2_147_483_647;
-/** The least that --memory-limit may be, and the least that is found at start. */
+/** The smallest --memory-limit, both when set and when derived at startup. */
 export const MEMORY_LIMIT_MIN = 16_777_216;
 /** Default of --json-depth-max. */
 export const JSON_DEPTH_MAX_DEFAULT = 512;
 
-/** First line and headers of an HTTP request; Node's own. uWebSockets.js alone would take 4 KiB. */
+/**
+ * Request line and headers of an HTTP request; Node's own limit. uWebSockets.js alone would accept
+ * 4 KiB.
+ */
 export const HTTP_HEAD_BYTES_MAX = 16_384;
-/** A connection on which no request is under way is closed after so long, where
- * --http-idle-seconds does not say otherwise (uWebSockets.js has 10 seconds, compiled in). */
+/**
+ * Idle time after which a connection without a request under way is closed, unless
+ * --http-idle-seconds sets another (uWebSockets.js has 10 seconds compiled in).
+ */
 export const HTTP_IDLE_MS = 60_000;
-/** A connection that has sent no request yet is closed after so long at most. */
+/** The longest time that a connection may stay open without sending its first request. */
 export const HTTP_SILENT_MS = 10_000;
 export const HTTP_IDLE_SECONDS_MAX = 86_400;
-/** A body or an answer of which nothing moved for so long is given up. */
+/** A request body or response that makes no progress for this long is abandoned. */
 export const HTTP_STALLED_MS = 600_000;
 
-/** A file given to --config. */
+/** Size of the --config file. */
 export const CONFIG_FILE_BYTES_MAX = 1_048_576;
 /** Lines of --api-key-file: a request that needs a key is compared with all of them. */
 export const ACCESS_KEYS_MAX = 1000;
-/** Credentials that a thread remembers to have let in to one kind of call (the engine's gRPC
- * listener: to all), and how long one may be for that: others are hashed each time. */
+/**
+ * Credentials that a thread caches as accepted for one kind of call (the engine's gRPC listener:
+ * for all calls), and the maximum length of a cached one: longer ones are hashed each time.
+ */
 export const ACCEPTED_KEYS_MAX = 128;
 export const ACCEPTED_KEY_CHARS_MAX = 256;
-/** Of what a line of the access log quotes: a path or name, and the reason of a refusal; the
- * engine's own lines count bytes. */
+/**
+ * Characters of a quoted path or name, and of a refusal's reason, in a line of the access log; the
+ * engine's own lines count bytes.
+ */
 export const ACCESS_NAME_CHARS_MAX = 256;
 export const ACCESS_REASON_CHARS_MAX = 1024;
-/** How often --api-key-file is looked at for changes. */
+/** Poll interval of --api-key-file. */
 export const ACCESS_LOOK_MS = 1000;
-/** Of the admin address: operators and scrapers are few. */
+/** Connections of the admin address: operators and scrapers are few. */
 export const ADMIN_CONNECTIONS_MAX = 256;
-/** What --drain-seconds may be overrun by, for listeners to close their connections. */
+/** How long listeners may exceed --drain-seconds to close their connections. */
 export const DRAIN_GRACE_MS = 500;
-/** Runs of warm-up requests of one version, and how long they go on: no more begin then. */
+/** Runs of warm-up requests of one version, and the time after which no more runs begin. */
 export const WARMUP_RUNS_MAX = 10_000;
 export const WARMUP_MS_MAX = 60_000;
-/** A warm-up, the run under way too, that takes longer than this fails the load. */
+/** A warm-up that takes longer than this, the current run included, fails the load. */
 export const WARMUP_END_MS = 600_000;
 /** Connections of one listener; fewer where the process may open fewer files. */
 export const CONNECTIONS_MAX = 1_000_000;
-/** Of the files that the process may open, those that are not for connections: models, logs,
- * threads' own. */
+/** File descriptors reserved for other uses than connections: models, logs, the threads' own. */
 export const DESCRIPTORS_KEPT = 96;
-/** A gRPC client that has not said its HTTP/2 preface and settings by then is cut. */
+/**
+ * A gRPC client that has not sent its HTTP/2 preface and settings within this time is disconnected.
+ */
 export const HANDSHAKE_MS_MAX = 10_000;
-/** Between two log lines about too many connections. */
+/** Minimum time between two log lines about too many connections. */
 export const FULL_LOG_EVERY_MS = 60_000;
-/** Between two about TLS handshakes that failed. */
+/** Minimum time between two log lines about failed TLS handshakes. */
 export const HANDSHAKE_LOG_EVERY_MS = 10_000;
-/** A request of which a part has come may send the rest for so long once a drain has begun. */
+/** Once a drain begins, a partly received request may send the rest for this long. */
 export const DRAIN_BODY_MS = 1000;
-/** Log lines that may wait for a slow reader of stderr; what comes then is lost. */
+/** Log lines that may wait for a slow reader of stderr; later ones are lost. */
 export const LOG_BACKLOG_BYTES_MAX = 16_777_216;
 /** Listener threads on one port. */
 export const HTTP_THREADS_MAX = 256;
@@ -68,7 +78,7 @@ export const GRPC_THREADS_MAX = 256;
 /** Native threads of one model, and threads inside one model run. */
 export const MODEL_THREADS_MAX = 1024;
 
-/** Regions of shared memory that clients may have registered: each keeps a file open. */
+/** Shared-memory regions that clients may register: each keeps a file open. */
 export const SHARED_REGIONS_MAX = 1024;
 
 /** A model's name in UTF-8; native/base/limits.h kNameBytesMax. */
@@ -79,19 +89,21 @@ export const MODELS_MAX = 100_000;
 export const VERSIONS_MAX = 10_000;
 /** Versions are int64, as TensorFlow Serving has them. */
 export const VERSION_MAX = 9_223_372_036_854_775_807n;
-/** Models in one answer of GET /v1/models and GET /v2/models. */
+/** Models in one response of GET /v1/models and GET /v2/models. */
 export const MODEL_LIST_MAX = 1000;
-/** Models that the OpenAPI document describes; another one is asked for by name. */
+/** Models that the OpenAPI document describes; others are requested by name. */
 export const OPENAPI_MODELS_MAX = 1000;
 /** Versions in state END that a model's status keeps showing (failed or unloaded). */
 export const ENDED_VERSIONS_MAX = 16;
 /** Models that load at the same time. */
 export const LOADS_AT_ONCE = 4;
-/** Models that load, unload or wait for it make a burst from this number on. */
+/** Minimum number of models that load, unload or wait to load that counts as a burst. */
 export const BURST_MODELS = 16;
-/** Of a burst one snapshot is published every so often: this long after the last one, or
- * this many times what that took (so that publishing takes a tenth of the time at most, however
- * many models there are), but not longer than the maximum. */
+/**
+ * During a burst, snapshots are published at intervals: this long after the last one, or this many
+ * times the time it took (so that publishing takes at most a tenth of the time, whatever the number
+ * of models), but no longer than the maximum.
+ */
 export const PUBLISH_EVERY_MS = 10;
 export const PUBLISH_TIMES = 9;
 export const PUBLISH_EVERY_MS_MAX = 500;
@@ -105,51 +117,61 @@ export const ONNX_ENTRIES_MAX = 65_536;
 /** Top-level fields of an ONNX file, unknown ones included. */
 export const ONNX_FIELDS_MAX = 1_048_576;
 
-/** Characters of one logged value; the rest is cut with a mark. */
+/** Characters of one logged value; the rest is cut and marked. */
 export const LOG_VALUE_CHARS_MAX = 2048;
-/** Elements that a printed sample request may have in all its inputs together. */
+/** Elements of a printed sample request, all inputs together. */
 export const SAMPLE_ELEMENTS_MAX = 256;
-/** Elements of a request that is written to a file for the lines that `serval serve` prints. */
+/**
+ * Elements of a sample request that is written to a file for the commands that `serval serve`
+ * prints.
+ */
 export const REQUEST_FILE_ELEMENTS_MAX = 524_288;
-/** Of a picture that `serval predict` decodes. */
+/** Pixels of an image that `serval predict` decodes. */
 export const PICTURE_PIXELS_MAX = 100_000_000;
-/** Of `serval bench`: connections of one of its threads, and how long one may take to be made. */
+/** Connections of one thread of `serval bench`, and the time limit for opening one. */
 export const BENCH_CONNECTIONS_MAX = 1024;
 export const BENCH_CONNECT_MS = 10_000;
-/** Requests under way at the same time, requests a second, and threads that send them. */
+/** Concurrent requests, requests per second, and sending threads. */
 export const BENCH_CONCURRENCY_MAX = 16_384;
 export const BENCH_RATE_MAX = 10_000_000;
 export const BENCH_THREADS_MAX = 64;
-/** A call that is no part of a measurement; the first run of a large model takes long. */
+/** Time limit of a call outside the measurement; the first run of a large model takes long. */
 export const BENCH_CALL_MS = 120_000;
-/** What is kept of the ready line of the server that it starts. */
+/** Characters kept of the ready line of the server that the bench starts. */
 export const BENCH_LINE_CHARS_MAX = 1_048_576;
-/** One request of it, or an answer. */
+/** Bytes of one bench request or response. */
 export const BENCH_REQUEST_BYTES_MAX = 1_073_741_824;
-/** Elements of one that are values of JavaScript on their way: drawn, or written as JSON. */
+/**
+ * Elements of one bench request that pass through JavaScript values: drawn at random, or written as
+ * JSON.
+ */
 export const BENCH_ELEMENTS_MAX = 16_777_216;
-/** Points of one report, and how long one of them may go on. */
+/** Points of one report, and the maximum duration of one. */
 export const BENCH_POINTS_MAX = 1000;
 export const BENCH_SECONDS_MAX = 3600;
-/** Files beside a model's versions that --tune links to. */
+/** Files next to a model's versions that --tune links to. */
 export const BENCH_LINKS_MAX = 1000;
-/** Models that such lines are printed of. */
+/** Models that `serval serve` prints such commands for. */
 export const TRY_MODELS_MAX = 8;
 
-/** What a compressed REST body, or gRPC message, may unpack to; TensorFlow Serving's own limit. */
+/** Decompressed size of a compressed REST body or gRPC message; TensorFlow Serving's own limit. */
 export const INFLATED_BYTES_MAX = 104_857_600;
 
-/** Blocks of a TensorFlow checkpoint's index, unpacked, together; also the list of tensors in a
- * version 1 file. 100,000 variables take about 10 MB. */
+/**
+ * Decompressed size of all blocks of a TensorFlow checkpoint's index together; also the list of
+ * tensors in a version 1 file. 100,000 variables take about 10 MB.
+ */
 export const CHECKPOINT_INDEX_BYTES_MAX = 67_108_864;
-/** One unpacked block of a version 1 checkpoint: a protobuf message, which is less than 2 GiB, and
- * the block's other entries. */
+/**
+ * Decompressed size of one block of a version 1 checkpoint: a protobuf message, which is less than
+ * 2 GiB, and the block's other entries.
+ */
 export const CHECKPOINT_BLOCK_BYTES_MAX = 2_214_592_512;
 /** Entries of one checkpoint file's table or block: tensors and slices. */
 export const CHECKPOINT_ENTRIES_MAX = 1_048_576;
 /** A key of a checkpoint table: a tensor's name, or name and slice. */
 export const CHECKPOINT_KEY_BYTES_MAX = 65_536;
-/** All keys of a table or block: prefix compression makes long ones of few bytes. */
+/** All keys of a table or block: prefix compression expands a few bytes to long keys. */
 export const CHECKPOINT_KEYS_BYTES_MAX = 268_435_456;
 /** Data files of a version 2 checkpoint, and files of a version 1 one. */
 export const CHECKPOINT_SHARDS_MAX = 100_000;
@@ -162,24 +184,31 @@ export const TREE_NODES_MAX = 4_194_304;
 /** A tensor's rank; TensorFlow's own limit. */
 export const TENSORFLOW_RANK_MAX = 254;
 
-/** The metadata file of one stage of a Spark model: its parameters; stop words are some. */
+/**
+ * Size of the metadata file of one stage of a Spark model: its parameters, including stop words.
+ */
 export const SPARK_METADATA_BYTES_MAX = 67_108_864;
-/** Pipelines inside one another. */
+/** Nesting depth of pipelines. */
 export const SPARK_NESTING_MAX = 32;
-/** Stages of one Spark model, those of nested pipelines each. */
+/** Stages of one Spark model, including those of nested pipelines. */
 export const SPARK_STAGES_MAX = 100_000;
 /** Rows of one table of a Spark model: nodes of a forest, words of a vocabulary, users. */
 export const SPARK_TABLE_ROWS_MAX = 50_000_000;
-/** One page of a parquet file, unpacked. Writers' own limit is 1 MiB, and a row is never split. */
+/**
+ * Decompressed size of one page of a parquet file. Writers' own limit is 1 MiB, and a row is never
+ * split.
+ */
 export const PARQUET_PAGE_BYTES_MAX = 1_073_741_824;
 
-/** One import of a model into ONNX: how long it may take, and its worker's JavaScript heap. */
+/** Time limit of one import of a model into ONNX, and the JavaScript heap of its worker. */
 export const IMPORT_MS_MAX = 300_000;
 export const IMPORT_HEAP_MB_MAX = 4096;
 export const IMPORT_YOUNG_HEAP_MB = 24;
 
-/** An XML file (PMML), and in it: elements inside each other, attributes of one element, characters
- * of one attribute, of one tag or comment, and of one element's text. */
+/**
+ * Size of an XML file (PMML), and in it: nesting depth of elements, attributes of one element,
+ * characters of one attribute, of one tag or comment, and of one element's text.
+ */
 export const XML_FILE_BYTES_MAX = 4_294_967_296;
 export const XML_DEPTH_MAX = 4096;
 export const XML_ATTRIBUTES_MAX = 256;
@@ -187,48 +216,50 @@ export const XML_ATTRIBUTE_CHARS_MAX = 1_048_576;
 export const XML_TOKEN_CHARS_MAX = 67_108_864;
 export const XML_TEXT_CHARS_MAX = 268_435_456;
 
-/** Files of one tabular model, be it a folder or an archive. */
+/** Files of one tabular model, whether a folder or an archive. */
 export const MODEL_FILES_MAX = 100_000;
-/** One of them, unpacked. */
+/** Decompressed size of one file of a tabular model. */
 export const MODEL_FILE_BYTES_MAX = 2_147_483_647;
-/** All files of an archive, unpacked. */
+/** Decompressed size of all files of an archive. */
 export const ARCHIVE_BYTES_MAX = 4_294_967_296;
-/** Folders above a file. */
+/** Depth of folders above a file. */
 export const MODEL_FILE_DEPTH_MAX = 64;
 /** A file's path inside the model, in characters. */
 export const MODEL_FILE_NAME_CHARS_MAX = 4096;
-/** What is more than this when unpacked, be it a file or the archive, may be so many times its
- * packed size. Real models stay below 50; deflate's own limit is 1,032. */
+/**
+ * Maximum ratio of decompressed to compressed size, applied to files and archives that decompress
+ * to more than this size. Real models stay below 50; deflate's own limit is 1,032.
+ */
 export const ARCHIVE_RATIO_FROM_BYTES = 16_777_216;
 export const ARCHIVE_RATIO_MAX = 200;
 /** A tabular model's schema file. */
 export const SCHEMA_BYTES_MAX = 16_777_216;
 
-/** A LeapFrame or CSV body: it is read in JavaScript, on the listener's thread. */
+/** Size of a LeapFrame or CSV body: it is parsed in JavaScript, on the listener's thread. */
 export const FRAME_BODY_BYTES_MAX = 33_554_432;
-/** Lists in lists of one. */
+/** Nesting depth of lists in such a body. */
 export const FRAME_DEPTH_MAX = 64;
-/** Values that all sparse tensors of a LeapFrame have when they are dense. */
+/** Values of all sparse tensors of a LeapFrame after expansion to dense ones. */
 export const FRAME_SPARSE_VALUES_MAX = 4_194_304;
 
-/** Traces that wait for a file to be written. */
+/** Traces that wait to be written to a file. */
 export const TRACES_WAITING_MAX = 65_536;
-/** Between two warnings that traces are dropped. */
+/** Minimum time between two warnings about dropped traces. */
 export const TRACE_WARN_EVERY_MS = 60_000;
-/** What a server that stops waits for a collector. */
+/** How long a stopping server waits for a trace collector. */
 export const TRACE_FLUSH_MS = 3000;
-/** How often logged requests are taken from the engine and written. */
+/** How often logged requests are fetched from the engine and written. */
 export const REQUEST_LOG_TAKE_MS = 200;
-/** A request log that could not be written is tried again after this. */
+/** Retry interval of a request log that could not be written. */
 export const REQUEST_LOG_RETRY_MS = 5000;
 
-/** Lists inside each other in what loadModel().infer() is given. */
+/** Nesting depth of lists in the arguments of loadModel().infer(). */
 export const LIBRARY_RANK_MAX = 64;
-/** A load that takes longer is told in the log, and again after at most this. */
+/** A load that takes longer is logged, and again after at most this interval. */
 export const LOAD_TOLD_AFTER_MS = 1000;
 export const LOAD_TOLD_EVERY_MS_MAX = 30_000;
-/** On a terminal: when a load is first shown, and how often it is drawn anew. */
+/** On a terminal: when a load is first shown, and how often its line is redrawn. */
 export const LOAD_LINE_AFTER_MS = 300;
 export const LOAD_LINE_EVERY_MS = 250;
-/** Files whose sizes are added up for that. */
+/** Files whose sizes are added up for that line. */
 export const LOAD_SIZE_ENTRIES_MAX = 4096;

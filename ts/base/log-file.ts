@@ -1,14 +1,17 @@
-// The file of --log-file. Control plane, any thread: each has it open for itself, to append, so
-// that lines of threads do not mix. What a full disk does not take is lost, as on stderr.
+// Writer of --log-file. Control plane, any thread: each thread opens the file itself in append
+// mode, so that lines of different threads do not mix. Lines that a full disk rejects are lost, as
+// on stderr.
 import { closeSync, fstatSync, lstatSync, writeSync } from 'node:fs';
 import { ErrorCode, ServalError } from './errors.js';
 import { openOwnSync } from './own-file.js';
 
-/** How long lines may go to a file that was moved away. */
+/** The longest time that lines still go to a file that was moved away. */
 const FOLLOW_MS = 1000;
 
-/** Takes one line with its final newline. A file that was moved away, or removed, is begun anew.
- * `now`: milliseconds. Errors: InvalidArgument when it cannot be opened. */
+/**
+ * Returns a function that writes one line including its final newline. Reopens a file that was
+ * moved away or removed. `now`: milliseconds. Errors: InvalidArgument when it cannot be opened.
+ */
 export function logFileWriter(path: string, now: () => number = Date.now): (line: string) => void {
   let file = openFirst(path);
   let followedMs = now();
@@ -26,12 +29,12 @@ export function logFileWriter(path: string, now: () => number = Date.now): (line
         follow();
       }
     } catch {
-      // The old file is written on.
+      // Keeps writing to the old file.
     }
     try {
       writeSync(file, line);
     } catch {
-      // Nobody is left to be told.
+      // Stderr is the last resort; a failure here cannot be reported.
     }
   };
 }

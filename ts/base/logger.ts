@@ -1,6 +1,6 @@
-// Writes one line per record to stderr, as text or JSON. Control plane, any thread. It is told what
-// to say in small fields: never payloads, never tensor values. Values are cut at a limit and
-// control characters are escaped, so that nothing a client sends can forge a line.
+// Writes one line per record to stderr, as text or JSON. Control plane, any thread. Accepts only
+// small fields: never payloads, never tensor values. Cuts values at a limit and escapes control
+// characters, so that nothing a client sends can forge a line.
 import { writeSync } from 'node:fs';
 import { LOG_BACKLOG_BYTES_MAX, LOG_VALUE_CHARS_MAX } from './limits.js';
 import { logFileWriter } from './log-file.js';
@@ -13,7 +13,7 @@ export const LOG_FORMATS = ['text', 'json'] as const;
 export type LogFormat = (typeof LOG_FORMATS)[number];
 
 export type LogValue = string | number | bigint | boolean;
-/** Undefined values are left out. */
+/** Undefined values are omitted. */
 export type LogFields = Readonly<Record<string, LogValue | undefined>>;
 
 export interface Logger {
@@ -21,14 +21,14 @@ export interface Logger {
   info(message: string, fields?: LogFields): void;
   warn(message: string, fields?: LogFields): void;
   error(message: string, fields?: LogFields): void;
-  /** Whether a record of this level would be written. */
+  /** Returns whether a record of this level would be written. */
   enabled(level: LogLevel): boolean;
 }
 
-/** Which levels are written. */
+/** Enabled state of each level. */
 export type LogSwitches = Readonly<Record<Exclude<LogLevel, 'off'>, boolean>>;
 
-/** Levels that can be changed while loggers use them; every logger of a thread may share one. */
+/** Levels that can change while loggers use them; all loggers of a thread may share one. */
 export class LevelControl {
   switches: LogSwitches;
 
@@ -37,7 +37,7 @@ export class LevelControl {
   }
 }
 
-/** The level and everything above it. */
+/** Enables the level and everything above it. */
 export function levelSwitches(level: LogLevel): LogSwitches {
   const threshold = LOG_LEVELS.indexOf(level);
   const at = (one: LogLevel): boolean => LOG_LEVELS.indexOf(one) >= threshold;
@@ -46,47 +46,51 @@ export function levelSwitches(level: LogLevel): LogSwitches {
 
 export interface LoggerOptions {
   readonly level: LogLevel;
-  /** Decides instead of `level`, record by record. */
+  /** Overrides `level` for each record. */
   readonly control?: LevelControl;
   readonly format: LogFormat;
-  /** Takes one line with its final newline. Default: `file`, or stderr. */
+  /** Writes one line including its final newline. Default: `file`, or stderr. */
   readonly write?: (line: string) => void;
-  /** undefined: there is none. */
+  /** undefined: no log file. */
   readonly file?: string | undefined;
   /** Milliseconds since the epoch. Default: Date.now. */
   readonly now?: () => number;
 }
 
-/** Field names that every JSON record has already; a field of such a name gets a "_" behind it. */
+/** Field names that every JSON record already has; a field with such a name gets a "_" suffix. */
 const RESERVED = new Set(['time', 'level', 'message']);
 const PLAIN_VALUE = /^[^\s"=\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+$/u;
 
-/** What stderr does not take is lost: a reader that went away, a full disk. */
+/** Lines that stderr rejects are lost: a closed reader, a full disk. */
 function writeLine(line: string): void {
   try {
     if (process.stderr.writableLength < LOG_BACKLOG_BYTES_MAX) process.stderr.write(line);
   } catch {
-    // Nobody is left to be told.
+    // A failure here cannot be reported anywhere.
   }
 }
 
-/** A `write` for the last words of a process: past all streams, so that they are out when this
- * returns. Any thread. */
+/**
+ * A `write` for the last lines of a process: writes directly to the descriptor, so that the line is
+ * out on return. Any thread.
+ */
 export function writeLineNow(line: string): void {
   try {
     writeSync(2, line);
   } catch {
-    // Nobody is left to be told.
+    // A failure here cannot be reported anywhere.
   }
 }
 
-/** Lets the process live when the readers of its output go away or a disk is full; what is printed
- * then is lost. Once, main thread: the threads' output goes through it. */
+/**
+ * Keeps the process alive when the readers of its output close or a disk is full; output printed
+ * then is lost. Call once, on the main thread: the output of other threads passes through it.
+ */
 export function surviveLostOutput(): void {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 }
 
-/** Errors: InvalidArgument: its file cannot be opened. */
+/** Errors: InvalidArgument: the log file cannot be opened. */
 export function createLogger(options: LoggerOptions): Logger {
   const control = options.control ?? new LevelControl(options.level);
   const { file } = options;
@@ -140,13 +144,13 @@ function renderJson(time: string, level: string, message: string, fields: LogFie
   return `${visibleJson(record)}\n`;
 }
 
-/** Numbers that JSON has no form for (bigint, NaN, Infinity) become text. */
+/** Numbers without a JSON form (bigint, NaN, Infinity) become text. */
 function jsonValue(value: number | bigint | boolean): number | string | boolean {
   if (typeof value === 'boolean' || Number.isFinite(value)) return value as number | boolean;
   return String(value);
 }
 
-/** Lets a warning through now and then. */
+/** Rate-limits a warning. */
 export class RareWarning {
   #toldMs = Number.NEGATIVE_INFINITY;
 

@@ -1,5 +1,5 @@
-// Files that the server writes for itself (logs, traces, logs of requests): for their owner alone,
-// and never through a link that another user may have put there. Control plane, any thread.
+// Opens files that the server writes (logs, traces, request logs): readable by their owner only,
+// and never through a link that another user may have created. Control plane, any thread.
 import { constants, openSync } from 'node:fs';
 import { open, realpath, type FileHandle } from 'node:fs/promises';
 import { dirname, sep } from 'node:path';
@@ -7,7 +7,7 @@ import { dirname, sep } from 'node:path';
 export const OWN_FILE_MODE = 0o600;
 
 const { O_APPEND, O_CREAT, O_DIRECTORY, O_NOFOLLOW, O_RDONLY, O_TRUNC, O_WRONLY } = constants;
-/** What the process was started with; these are links on Linux. */
+/** Standard streams that the process inherited; these are links on Linux. */
 const STANDARD = /^\/(?:dev\/(?:stdout|stderr|fd\/\d+)|proc\/self\/fd\/\d+)$/;
 const FLAGS = {
   append: O_WRONLY | O_CREAT | O_APPEND,
@@ -18,13 +18,15 @@ function flagsOf(path: string, how: keyof typeof FLAGS): number {
   return STANDARD.test(path) ? FLAGS[how] : FLAGS[how] | O_NOFOLLOW;
 }
 
-/** A link's error in words. */
+/** Converts the error of a refused link to a readable one. */
 function told(error: unknown, path: string): unknown {
   if ((error as NodeJS.ErrnoException).code !== 'ELOOP') return error;
   return new Error(`${path} is a link, expected a file or no file`, { cause: error });
 }
 
-/** Opens a file of the command line, which is made with mode 0600. Errors: the system's; a link. */
+/**
+ * Opens a file named on the command line; creates it with mode 0600. Errors: the system's; a link.
+ */
 export async function openOwn(path: string, how: keyof typeof FLAGS): Promise<FileHandle> {
   try {
     return await open(path, flagsOf(path, how), OWN_FILE_MODE);
@@ -33,7 +35,7 @@ export async function openOwn(path: string, how: keyof typeof FLAGS): Promise<Fi
   }
 }
 
-/** The same at once. */
+/** Synchronous openOwn(). */
 export function openOwnSync(path: string, how: keyof typeof FLAGS): number {
   try {
     return openSync(path, flagsOf(path, how), OWN_FILE_MODE);
@@ -42,12 +44,12 @@ export function openOwnSync(path: string, how: keyof typeof FLAGS): number {
   }
 }
 
-/** Whether `path` is `folder` or in it; both with links resolved. */
+/** Returns whether `path` is `folder` or inside it; both with links resolved. */
 export function isInside(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }
 
-/** The nearest folder above `path` that is there, with links resolved. */
+/** Returns the nearest existing folder above `path`, with links resolved. */
 export async function realFolderAbove(path: string): Promise<string> {
   for (let folder = dirname(path); ; folder = dirname(folder)) {
     try {
@@ -59,15 +61,16 @@ export async function realFolderAbove(path: string): Promise<string> {
   }
 }
 
-/** A folder that is open; files in it are opened by `at(name)`, wherever its path leads by then. */
+/** An open folder; `at(name)` opens files in it, wherever its path leads by then. */
 export interface OpenFolder {
   readonly at: (name: string) => string;
   readonly close: () => Promise<void>;
 }
 
-/** Opens a folder. Links are resolved once, the result has to be in `within` where that is given,
- * and each part of it is then opened without following links. Errors: the system's; a folder that
- * is elsewhere. */
+/**
+ * Opens a folder. Resolves links once, requires the result to be inside `within` when given, then
+ * opens each component without following links. Errors: the system's; a folder outside `within`.
+ */
 export async function openFolder(path: string, within?: string): Promise<OpenFolder> {
   const real = await realpath(path);
   const root = within === undefined ? sep : await realpath(within);

@@ -1,11 +1,13 @@
-// Where files that are no JavaScript lie: a checkout's, a package's. Control plane, any thread.
+// Locates files other than JavaScript, in a checkout or in a package. Control plane, any thread.
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const here = dirname(fileURLToPath(import.meta.url));
 
-/** The folder that holds package.json: found upwards, because tests run from another depth. */
+/**
+ * Returns the folder that holds package.json, searched upwards because tests run at another depth.
+ */
 export function packageRoot(): string {
   let folder = here;
   while (!existsSync(join(folder, 'package.json'))) {
@@ -16,8 +18,10 @@ export function packageRoot(): string {
   return folder;
 }
 
-/** A file that is no JavaScript: `inCheckout` (a path from the root), else what a package carries
- * under `name`; undefined where neither is there. */
+/**
+ * Returns a file that is not JavaScript: at `inCheckout` (a path from the root), else the package's
+ * copy called `name`; undefined when neither exists.
+ */
 export function shippedFile(name: string, inCheckout: string): string | undefined {
   const root = packageRoot();
   const places = [join(root, inCheckout), join(root, 'prebuilt', name)];

@@ -1,19 +1,21 @@
-// Small text rules that everybody shares: how a written value is echoed in an error, and which
-// known word was meant. Pure; any thread.
+// Shared text rules: how errors echo a written value, and which known word a misspelt one probably
+// meant. Pure; any thread.
 const ECHO_CHARS_MAX = 100;
-/** What a reader does not see, or what changes how its surroundings are seen: controls (C0, DEL,
- * C1), formats (directions, joiners of no width, tags), separators of lines. For texts of the
- * engine native/base/bytes/hidden has the same. */
+/**
+ * Characters that are invisible or change how their surroundings are displayed: controls (C0, DEL,
+ * C1), formats (direction marks, zero-width joiners, tags), line separators.
+ * native/base/bytes/hidden has the same rule for the engine's texts.
+ */
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
-/** The same but for line feeds. */
+/** The same, except line feeds. */
 const HIDDEN_IN_LINES = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** `text`, on one line, with escapes for what a reader would not see. */
+/** Returns `text` on one line, with invisible characters escaped. */
 export function visible(text: string): string {
   return text.replace(HIDDEN, visibleChar);
 }
 
-/** The same, but for line feeds, which stay, and CR and tabs, which have no short form here. */
+/** Same as visible(), but keeps line feeds and gives CR and tabs no short escape. */
 export function visibleLines(text: string): string {
   return text.replace(HIDDEN_IN_LINES, codeEscape);
 }
@@ -32,7 +34,7 @@ function codeEscape(char: string): string {
 
 const unitEscape = (unit: number): string => `\\u${unit.toString(16).padStart(4, '0')}`;
 
-/** Plain data with visible() texts, names of members included. */
+/** Returns plain data with visible() applied to all strings, member names included. */
 export function visibleTexts<T>(value: T): T {
   if (typeof value === 'string') return visible(value) as T;
   if (Array.isArray(value)) return value.map(visibleTexts) as T;
@@ -44,25 +46,25 @@ export function visibleTexts<T>(value: T): T {
   return Object.fromEntries(members) as T;
 }
 
-/** JSON that reads back as `value`, and whose texts show what a reader would not see. */
+/** Serializes `value` to JSON that parses back to it and escapes invisible characters. */
 export function visibleJson(value: unknown, indent?: number): string {
   return visibleInJson(JSON.stringify(value, undefined, indent));
 }
 
-/** The same of a JSON text. */
+/** Escapes invisible characters in a JSON text. */
 export function visibleInJson(json: string): string {
   return json.replace(HIDDEN_IN_LINES, (char) =>
     Array.from({ length: char.length }, (_, i) => unitEscape(char.charCodeAt(i))).join(''),
   );
 }
 
-/** The value in quotes, cut where it is long. */
+/** Returns the value in quotes, cut when it is long. */
 export function echo(text: string): string {
   const cut = text.length > ECHO_CHARS_MAX ? `${text.slice(0, ECHO_CHARS_MAX)}...` : text;
   return visibleJson(cut);
 }
 
-/** The word in `words` with the fewest edits to `written`. */
+/** Returns the word in `words` with the fewest edits from `written`. */
 export function nearestWord(written: string, words: readonly string[]): string {
   let best = '';
   let bestEdits = Number.POSITIVE_INFINITY;
@@ -74,7 +76,10 @@ export function nearestWord(written: string, words: readonly string[]): string {
   return best;
 }
 
-/** The word in `words` that may have been meant by `written`: few edits away, or begun so. */
+/**
+ * Returns the word in `words` that `written` may have meant: few edits away, or with `written` as
+ * its beginning.
+ */
 export function nearWord(written: string, words: readonly string[]): string | undefined {
   const word = written.slice(0, 64).toLowerCase();
   if (words.length === 0) return undefined;
@@ -85,8 +90,10 @@ export function nearWord(written: string, words: readonly string[]): string | un
   return editCount(word, near) <= editsMax ? near : undefined;
 }
 
-/** What an error says behind a word that is none of these; "" where nothing is near, and for
- * numbers, which nobody misspells. */
+/**
+ * Returns the "did you mean" suffix of an error about an unknown word; "" when no word is near, and
+ * for numbers, which nobody misspells.
+ */
 export function meant(written: string, words: readonly string[]): string {
   const near = /[a-z]/i.test(written) ? nearWord(written, words) : undefined;
   return near === undefined ? '' : `; did you mean ${echo(near)}?`;
@@ -106,8 +113,10 @@ function editCount(a: string, b: string): number {
   return previous[b.length] ?? 0;
 }
 
-/** How many there are of each name; `lines`: "<count> <name>" with a NUL byte behind each. A name
- * that comes again is added up. */
+/**
+ * Returns the counts by name; `lines`: "<count> <name>", each ended by a NUL byte. Adds up the
+ * counts of a repeated name.
+ */
 export function countsByName(lines: Buffer): Readonly<Record<string, number>> {
   return addedCounts(
     lines
@@ -121,7 +130,7 @@ export function countsByName(lines: Buffer): Readonly<Record<string, number>> {
   );
 }
 
-/** Counts of several, by name. */
+/** Adds up several maps of counts by name. */
 export function addedCounts(
   several: readonly Readonly<Record<string, number>>[],
 ): Readonly<Record<string, number>> {

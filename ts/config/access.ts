@@ -12,23 +12,23 @@ import type { SettingsReader } from './values/settings-reader.js';
 import { configError, lastText, textValue, type Written } from './values/values.js';
 
 const UNIX = 'unix:';
-/** Any origin. */
+/** Stands for any origin. */
 const ANY = '*';
 
 export interface AccessConfig extends SettingValues<SettingsOf<typeof ACCESS_FLAGS>> {
-  /** Absolute. */
+  /** Absolute path. */
   readonly keyFile: string | undefined;
   readonly keyHeader: string;
   readonly openGroups: readonly CallGroup[];
   readonly httpRules: readonly HeaderRule[];
   readonly grpcRules: readonly HeaderRule[];
-  /** Of pages of other origins; undefined: they are not let in. */
+  /** CORS for pages of other origins; undefined: they are refused. */
   readonly cors: CorsSettings | undefined;
-  /** Of the admin address; `host` may be unix:PATH, absolute, and the port 0 then. */
+  /** The admin address; `host` may be unix:PATH (absolute), with port 0. */
   readonly admin: AdminAddress | undefined;
-  /** The admin address has TLS where there is TLS at all. */
+  /** The admin address uses TLS if TLS is configured at all. */
   readonly adminTls: boolean;
-  /** Names by which clients may call a listener of this machine alone; `*` = any. */
+  /** Host names that clients may use for a listener bound to this machine only; `*` = any. */
   readonly allowedHosts: readonly string[];
 }
 
@@ -37,7 +37,7 @@ export interface AdminAddress {
   readonly port: number;
 }
 
-/** As gRPC's metadata has them too; those that end in -bin are bytes there. */
+/** Header names that are valid gRPC metadata too, where names that end in -bin carry bytes. */
 const HEADER_NAME = /^(?!.*-bin$)[0-9A-Za-z_.-]{1,128}$/i;
 
 /** Errors: InvalidArgument naming the flag. */
@@ -80,7 +80,7 @@ export function accessSettings(read: SettingsReader): AccessConfig {
   };
 }
 
-/** Over TCP it has TLS where HTTP could have it. Errors: InvalidArgument. */
+/** The admin address; over TCP it uses TLS where HTTP could. Errors: InvalidArgument. */
 function adminSettings({ bool, given }: SettingsReader): Pick<AccessConfig, 'admin' | 'adminTls'> {
   const admin = adminAddress(given('admin-address'));
   const from = given('admin-use-ssl');
@@ -115,14 +115,14 @@ function corsSettings(
   return { origins: all ? undefined : origins, onEvery, keyHeaders };
 }
 
-/** As a browser writes it. Errors: InvalidArgument. */
+/** Normalizes an origin as browsers write it. Errors: InvalidArgument. */
 function originOf(text: string, where: string): string {
   if (text === ANY) return text;
   const [origin = ''] = /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@,*]+$/i.exec(text) ?? [];
   if (origin === '' || !URL.canParse(origin)) {
     throw configError(where, `expected SCHEME://HOST[:PORT] or '*', got ${echo(text)}`);
   }
-  // Of schemes that it does not know the URL class has no origin.
+  // The URL class has no origin for schemes that it does not know.
   const known = new URL(origin).origin;
   return known === 'null' ? origin.toLowerCase() : known;
 }
@@ -139,7 +139,7 @@ function hostNames(from: Written | undefined): readonly string[] {
     });
 }
 
-/** HOST:PORT, [IPV6]:PORT or unix:PATH. Errors: InvalidArgument. */
+/** Parses HOST:PORT, [IPV6]:PORT or unix:PATH. Errors: InvalidArgument. */
 function adminAddress(from: Written | undefined): AdminAddress | undefined {
   if (from === undefined) return undefined;
   const text = textValue(from);
@@ -152,7 +152,7 @@ function adminAddress(from: Written | undefined): AdminAddress | undefined {
   throw configError(from.where, `expected HOST:PORT or unix:PATH, got ${echo(text)}`);
 }
 
-/** `keys`: of the file, where there is one. */
+/** `keys`: those of the key file, if there is one. */
 export function policyOf(config: AccessConfig, keys: Policy['keys']): Policy {
   const { keyHeader, openGroups, httpRules, grpcRules, remoteControl, admin } = config;
   const hasAdmin = admin !== undefined;

@@ -1,6 +1,5 @@
-// Splits a command line into settings by name. Control plane, start-up only; pure. Values are
-// checked elsewhere (values.ts). Flags of other servers that are none of ours come to what
-// ts/config/peers says.
+// Splits a command line into settings by name. Control plane, start-up only; pure. values.ts checks
+// the values. ts/config/peers handles flags of other servers that Serval does not have.
 import { SERVE_FLAGS, canonicalName, findFlag, nearestFlag } from './flags.js';
 import type { FlagRow } from './values/flag-row.js';
 import type { GivenPeerFlag, TakenPeerFlags } from './peers/peers.js';
@@ -8,28 +7,29 @@ import type { PeerFlag } from './peers/row.js';
 import { configError, switchOf, type Written } from './values/values.js';
 import { echo } from '../base/text.js';
 
-/** What a command line says, before values are checked. */
+/** The settings of a command line before their values are checked. */
 export interface ParsedFlags {
   readonly settings: ReadonlyMap<string, Written>;
   readonly positional: readonly string[];
-  /** Flags of other servers that mean nothing here: "--flag: why". */
+  /** Flags of other servers that have no effect here: "--flag: why". */
   readonly ignored: readonly string[];
 }
 
-/** ts/config/peers/peers.ts, where flags of other servers are taken. */
+/** The interface of ts/config/peers/peers.ts, present where flags of other servers are accepted. */
 export interface PeerFlags {
   readonly findPeerFlag: (name: string) => PeerFlag | undefined;
   readonly takePeerFlags: (given: readonly GivenPeerFlag[], folder: string) => TakenPeerFlags;
 }
 
-/** Whether something like a flag is none of these. */
+/** Returns whether any argument that is written like a flag is missing from `rows`. */
 export function hasOtherFlags(args: readonly string[], rows: readonly FlagRow[]): boolean {
   return args.some((arg) => arg.startsWith('--') && findFlag(nameOf(arg), rows) === undefined);
 }
 
-/** Splits `--flag=value` and `--flag value`; "--" ends the flags.
- * Errors: InvalidArgument: unknown flag (names the nearest), missing value, a flag of another
- * server that is not here. */
+/**
+ * Splits `--flag=value` and `--flag value`; "--" ends the flags. Errors: InvalidArgument: unknown
+ * flag (names the nearest), missing value, an unsupported flag of another server.
+ */
 export function parseFlags(
   args: readonly string[],
   cwd: string,
@@ -72,7 +72,7 @@ function nameOf(arg: string): string {
   return (equals < 0 ? arg : arg.slice(0, equals)).replace(/^--/, '');
 }
 
-/** The other servers' flag that an argument is; ours win. */
+/** Returns the other server's flag that an argument names; Serval's own flags take precedence. */
 function findPeer(
   arg: string,
   rows: readonly FlagRow[],

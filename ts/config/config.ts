@@ -1,5 +1,5 @@
-// The configuration of `serval serve`: command line over configuration file over defaults. Control
-// plane, start-up only. ts/config/flags.ts lists the settings.
+// The configuration of `serval serve`: the command line overrides the configuration file, which
+// overrides defaults. Control plane, start-up only. ts/config/flags.ts lists the settings.
 import { resolve } from 'node:path';
 import { accessSettings, type AccessConfig } from './access.js';
 import { requestLogSettings } from './observation/request-log.js';
@@ -32,20 +32,20 @@ export type {
 /** The settings of every model. */
 export type ModelSettings = Settings['model'];
 
-/** Where models come from. Paths are absolute. */
+/** The sources of models. Paths are absolute. */
 export interface ModelSources {
   readonly paths: readonly ModelPath[];
   readonly modelRepositories: readonly string[];
   readonly baseModel: { readonly name: string; readonly path: string } | undefined;
   readonly modelConfigFile: string | undefined;
-  /** Of configurations in configs/, that count in place of config.pbtxt; absent = none. */
+  /** Name of the file in configs/ that replaces config.pbtxt; absent = none. */
   readonly modelConfigName?: string;
 }
 
-/** The members of the rows of flags.ts, and those that several flags or other files make. */
+/** The members that rows of flags.ts fill, and those that combine several flags or other files. */
 export interface Config extends Settings {
   readonly sources: ModelSources;
-  /** The address of gRPC; `host` when gRPC has none. */
+  /** The address of gRPC; `host` when gRPC has no address. */
   readonly grpcHost: string;
   readonly tls: TlsConfig;
   readonly grpc: GrpcConfig;
@@ -56,12 +56,14 @@ export interface Config extends Settings {
   readonly accessLog: string | undefined;
   readonly tracing: TraceConfig;
   readonly requestLog: RequestLogSettings;
-  /** Flags of other servers that were given and have no meaning here: "--flag: why". */
+  /** Flags of other servers that were given and have no effect here: "--flag: why". */
   readonly ignoredFlags: readonly string[];
 }
 
-/** The configuration.
- * Errors: InvalidArgument naming the flag, or file, line and column. */
+/**
+ * Builds the configuration of a command line. Errors: InvalidArgument naming the flag, or file,
+ * line and column.
+ */
 export async function parseServeConfig(args: readonly string[], cwd: string): Promise<Config> {
   const others = hasOtherFlags(args, SERVE_FLAGS);
   const peers = others ? await import('./peers/peers.js') : undefined;
@@ -74,8 +76,10 @@ export async function parseServeConfig(args: readonly string[], cwd: string): Pr
   return { ...config, ignoredFlags: [...flags.ignored, ...config.ignoredFlags] };
 }
 
-/** What was given over the configuration file that it names, if it names one, over defaults.
- * Errors: InvalidArgument. */
+/**
+ * Merges the given settings over the configuration file that they name, if any, over defaults.
+ * Errors: InvalidArgument.
+ */
 export async function configOf(given: ReadonlyMap<string, Written>, cwd: string): Promise<Config> {
   const settings = new Map<string, Written>();
   const file = given.get('config');
@@ -137,12 +141,12 @@ export function buildConfig(settings: ReadonlyMap<string, Written>): Config {
   return config;
 }
 
-/** The engine's options that have the value of a flag. */
+/** The engine's options that are set by a flag. */
 export function engineSettings(config: Config): AttachOptions {
   return engineValues(SETTINGS, config);
 }
 
-/** An absolute path, or "-". */
+/** Returns an absolute path, or "-". */
 function accessLogPath(from: Written | undefined): string | undefined {
   if (from === undefined) return undefined;
   const text = textValue(from);

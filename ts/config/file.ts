@@ -13,8 +13,10 @@ import { CONFIG_FILE_BYTES_MAX } from '../base/limits.js';
 const FILE_KEYS = SERVE_FLAGS.filter((row) => row.commandLineOnly !== true);
 const LIST_KINDS = new Set(['path-list', 'text-list', 'providers']);
 
-/** The settings of a file by flag name. Relative paths count from the file's folder.
- * Errors: InvalidArgument: unreadable, too large, not YAML, unknown or repeated key, wrong kind. */
+/**
+ * Reads the settings of a file by flag name. Relative paths are resolved against the file's folder.
+ * Errors: InvalidArgument: unreadable, too large, not YAML, unknown or repeated key, wrong kind.
+ */
 export async function readConfigFile(path: string): Promise<Map<string, Written>> {
   return parseConfigText(await readBounded(path), path);
 }
@@ -40,7 +42,9 @@ async function readBounded(path: string): Promise<string> {
   throw configError(path, `expected at most ${CONFIG_FILE_BYTES_MAX} bytes of configuration`);
 }
 
-/** The same for text in memory; `path` names it in errors and gives the folder. */
+/**
+ * Same as readConfigFile() for text in memory; `path` names it in errors and provides the folder.
+ */
 export async function parseConfigText(text: string, path: string): Promise<Map<string, Written>> {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });

@@ -1,6 +1,6 @@
-// The table of settings: one row per flag of `serval serve`, also the keys of the configuration
-// file, the options of the library and the text of --help. A row says which member of the
-// configuration has its value; the type and the reader of the configuration follow from the rows.
+// The table of settings: one row per flag of `serval serve`, which is also a key of the
+// configuration file, an option of the library and a line of --help. A row names the configuration
+// member that holds its value; the configuration's type and reader are derived from the rows.
 // Control plane, start-up only. Data only.
 import {
   CONNECTIONS_MAX,
@@ -34,7 +34,7 @@ const text = { kind: 'text' } as const;
 const path = { kind: 'path' } as const;
 const TRITON_LOG_FORMATS = new Set(['default', 'iso8601']);
 
-/** Accepts Triton's words too: our text has the time of day in ISO 8601. */
+/** Accepts Triton's names too: Serval's text format has the time of day in ISO 8601. */
 function logFormatOf(from: Written): LogFormat {
   const word = lastText(from).toLowerCase();
   return TRITON_LOG_FORMATS.has(word) ? 'text' : choiceValue(LOG_FORMATS, from);
@@ -227,7 +227,7 @@ const SERVER_FLAGS = [
   ),
 ] as const;
 
-/** The rows whose values are members of the configuration without further checks. */
+/** Rows whose values become configuration members without further checks. */
 export const SETTINGS = [
   ...MODEL_FLAGS,
   ...API_FLAGS,
@@ -237,7 +237,7 @@ export const SETTINGS = [
   ...RUN_FLAGS,
 ] as const;
 
-/** The part of the configuration that the rows give. */
+/** The part of the configuration that the rows fill. */
 export type Settings = SettingValues<SettingsOf<typeof SETTINGS>>;
 
 export const SERVE_FLAGS: readonly FlagRow[] = [
@@ -254,7 +254,7 @@ export const SERVE_FLAGS: readonly FlagRow[] = [
   ...RUN_FLAGS,
 ];
 
-/** One spelling for what is written with dashes, underscores or camelCase. */
+/** Normalizes a name written with dashes, underscores or camelCase. */
 export function canonicalName(written: string): string {
   return written
     .replace(/([a-z0-9])([A-Z])/g, '$1-$2')
@@ -262,7 +262,7 @@ export function canonicalName(written: string): string {
     .toLowerCase();
 }
 
-/** The row with this name or alias. */
+/** Returns the row with this name or alias. */
 export function findFlag(
   written: string,
   rows: readonly FlagRow[] = SERVE_FLAGS,
@@ -271,7 +271,7 @@ export function findFlag(
   return rows.find((row) => row.name === name || row.aliases.includes(name));
 }
 
-/** The known flag with the fewest edits, for "did you mean". */
+/** Returns the known flag with the fewest edits, for "did you mean". */
 export function nearestFlag(written: string, rows: readonly FlagRow[] = SERVE_FLAGS): string {
   const names = rows.flatMap((row) => [row.name, ...row.aliases]);
   return nearestWord(canonicalName(written), names);

@@ -1,10 +1,10 @@
 // The flags of gRPC's listener: rows of the table of settings. Control plane, start-up only. Data
-// only. Names and defaults are Triton's and TensorFlow Serving's where they have them.
+// only. Names and defaults are those of Triton and TensorFlow Serving where they have such a flag.
 import { BODY_BYTES_MAX_DEFAULT, GRPC_THREADS_MAX } from '../base/limits.js';
 import { GRPC_CONNECTION_DEFAULTS as DEFAULTS } from '../listeners/grpc/settings.js';
 import { flag, setting } from './values/flag-row.js';
 
-/** gRPC's own numbers are of 32 bits; the largest means never, or any number. */
+/** gRPC's own numbers have 32 bits; the largest means never or unlimited. */
 export const INT32_MAX = 2_147_483_647;
 
 export const GRPC_COMPRESSIONS = ['none', 'low', 'medium', 'high'] as const;

@@ -11,13 +11,13 @@ import { choiceValue, configError, modeValue, textValue, type Written } from './
 
 export interface GrpcConfig {
   readonly transport: GrpcTransportSettings;
-  /** TensorFlow Serving's; read when the server starts. */
+  /** TensorFlow Serving's TLS file; read when the server starts. */
   readonly sslConfigFile: string | undefined;
-  /** Channel arguments without a meaning here: "--flag argument: why". */
+  /** Channel arguments that have no effect here: "--flag argument: why". */
   readonly ignored: readonly string[];
 }
 
-/** zlib's level of each of Triton's. */
+/** The zlib level of each of Triton's compression levels. */
 const COMPRESSION_LEVELS: Readonly<Record<(typeof GRPC_COMPRESSIONS)[number], number>> = {
   none: 0,
   low: 1,
@@ -25,7 +25,7 @@ const COMPRESSION_LEVELS: Readonly<Record<(typeof GRPC_COMPRESSIONS)[number], nu
   high: 9,
 };
 
-/** Channel argument -> the flag that says the same. Source: grpc/impl/channel_arg_names.h. */
+/** Channel argument to the equivalent flag. Source: grpc/impl/channel_arg_names.h. */
 const ARGUMENT_FLAGS: Readonly<Record<string, string>> = {
   'grpc.max_concurrent_streams': 'grpc-max-concurrent-streams',
   'grpc.max_receive_message_length': 'grpc-message-bytes-max',
@@ -44,10 +44,10 @@ const ARGUMENT_FLAGS: Readonly<Record<string, string>> = {
 };
 const RECEIVE_ARGUMENT = 'grpc.max_receive_message_length';
 const SEND_ARGUMENT = 'grpc.max_send_message_length';
-/** gRPC's for any length. */
+/** gRPC's value for unlimited length. */
 const ANY_LENGTH = '-1';
 
-/** TLS of all transports, and gRPC's own settings. Errors: InvalidArgument naming the flag. */
+/** Reads TLS of all transports and gRPC's own settings. Errors: InvalidArgument naming the flag. */
 export function transportSettings(read: SettingsReader): {
   readonly tls: TlsConfig;
   readonly grpc: GrpcConfig;
@@ -72,7 +72,8 @@ function grpcSettings(read: SettingsReader, tlsConfig: TlsConfig): GrpcConfig {
     );
   }
   const { shared, version } = tlsConfig;
-  const isPlain = read.given('grpc-use-ssl') !== undefined; // with own TLS, it is not asked
+  // gRPC's own TLS flags override the shared ones
+  const isPlain = read.given('grpc-use-ssl') !== undefined;
   const tls = own === undefined ? (isPlain ? undefined : shared) : { ...own, ...version };
   return {
     transport: {
@@ -95,7 +96,7 @@ function grpcSettings(read: SettingsReader, tlsConfig: TlsConfig): GrpcConfig {
 
 type Channel = ReadonlyMap<string, Written>;
 
-/** `k=v,k=v`; an argument that is given twice counts as it is given last. */
+/** Parses `k=v,k=v`; the last value of a repeated argument counts. */
 function channelArguments(from: Written | undefined): Channel {
   const found = new Map<string, Written>();
   if (from === undefined) return found;
@@ -109,7 +110,7 @@ function channelArguments(from: Written | undefined): Channel {
   return found;
 }
 
-/** Reads flags that were not given from the channel arguments that say the same. */
+/** Falls back to the equivalent channel arguments for flags that were not given. */
 function overArguments(read: SettingsReader, channel: Channel): SettingsReader {
   const written = (name: string): Written => {
     const given = read.given(name);
@@ -132,8 +133,10 @@ function messageBytes(read: SettingsReader, channel: Channel, argument: string):
   return from.texts[0] === ANY_LENGTH ? INT32_MAX : read.intOf(name, from);
 }
 
-/** Triton's flags. Files that nothing uses are an error, since who names them wants TLS; with
- * --grpc-use-ssl=false they are passed over, as Triton does. */
+/**
+ * Triton's TLS flags. TLS files that nothing uses are an error, since the operator who names them
+ * expects TLS; with --grpc-use-ssl=false they are ignored, as in Triton.
+ */
 function flagTls({ bool, given, filePath }: SettingsReader): ServerTls | undefined {
   const mutual = bool('grpc-use-ssl-mutual');
   if (!mutual && !bool('grpc-use-ssl')) {

@@ -1,5 +1,5 @@
-// Which listeners a server has, and whether other processes may share their ports: flags and their
-// settings. Control plane, start-up only.
+// Flags and settings that choose a server's listeners and whether other processes may share their
+// ports. Control plane, start-up only.
 import { setting, type SettingValues, type SettingsOf } from './values/flag-row.js';
 import type { SettingsReader } from './values/settings-reader.js';
 import { configError } from './values/values.js';
@@ -29,7 +29,7 @@ export const LISTENER_FLAGS = [
 
 export type ListenersConfig = SettingValues<SettingsOf<typeof LISTENER_FLAGS>>['listeners'];
 
-/** Errors: InvalidArgument: nothing would listen; a flag of a listener that is off. */
+/** Errors: InvalidArgument: no listener is enabled; a flag of a disabled listener. */
 export function checkListeners(
   { http, grpc }: ListenersConfig,
   { written, given }: SettingsReader,

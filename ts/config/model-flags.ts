@@ -1,5 +1,5 @@
-// The flags of models: where they come from, how they come and go, and how they run. Rows of the
-// table of settings. Control plane, start-up only. Data only.
+// The flags of models: their sources, how they are loaded and unloaded, and how they run. Rows of
+// the table of settings. Control plane, start-up only. Data only.
 import {
   MODEL_THREADS_MAX,
   JSON_DEPTH_MAX_DEFAULT,
@@ -16,11 +16,11 @@ const path = { kind: 'path' } as const;
 const BYTES = { kind: 'int', min: 1, max: BODY_BYTES_MAX_DEFAULT } as const;
 const THREADS = { kind: 'int', min: 0, max: MODEL_THREADS_MAX } as const;
 
-/** The names in a list that is not given: none. */
+/** The names of a list; none when it is not given. */
 const isolatedNames = ({ texts }: Written): readonly string[] =>
   texts.flatMap((list) => (list === '' ? [] : list.split(',')));
 
-/** Where models come from, and how they come and go. */
+/** Flags of the sources of models and of loading and unloading. */
 export const MODEL_FLAGS = [
   flag(
     'paths',
@@ -264,7 +264,7 @@ export const MODEL_FLAGS = [
   ),
 ] as const;
 
-/** How models run, and what requests may take. */
+/** Flags of how models run and how much requests may use. */
 export const RUN_FLAGS = [
   setting(
     'model.execMode',

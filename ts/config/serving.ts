@@ -1,5 +1,5 @@
-// The settings of how models come and go, of batching and of metrics: the part of the configuration
-// that operators of TensorFlow Serving and Triton bring along. Control plane, start-up only.
+// The settings of model control, batching and metrics: the part of the configuration that operators
+// of TensorFlow Serving and Triton already have. Control plane, start-up only.
 import { echo } from '../base/text.js';
 import { configError } from './values/values.js';
 import type { BatchingParameters } from '../model/batching-parameters.js';
@@ -9,32 +9,40 @@ import type { ListenersConfig } from './listeners.js';
 import type { SettingsReader } from './values/settings-reader.js';
 import type { Written } from './values/values.js';
 
-/** How models come and go. Seconds: 0 = once; -1 of `fileSystemPollSeconds`: base paths are
- * scanned only once. */
+/**
+ * Settings of loading and unloading. Seconds: 0 = once; `fileSystemPollSeconds` -1: base paths are
+ * scanned only once.
+ */
 export type ControlSettings = Settings['control'];
 export type ModelControlMode = ControlSettings['mode'];
 
-/** `enabled`: for models of base paths and models.config. `defaultMaxBatchSize`: of repository
- * models without config.pbtxt; 0 = they are not batched. */
+/**
+ * `enabled`: for models of base paths and models.config. `defaultMaxBatchSize`: for repository
+ * models without config.pbtxt; 0 = no batching.
+ */
 export type BatchingSettings = Settings['batching'] & {
-  /** Replaces the file; absent: no other file has parameters. */
+  /** Replaces the file's parameters; absent: no other file has any. */
   readonly parameters?: BatchingParameters;
 };
 
-/** `port`: -1 = metrics are on the HTTP port only. */
+/** `port`: -1 = metrics only on the HTTP port. */
 export type MetricsSettings = Settings['metrics'] & {
   /** The address of `port`. */
   readonly host: string;
 };
 
-/** TensorFlow Serving's API. `tensorContent`: gRPC responses carry tensors as raw bytes.
- * `checkMethod`: classify and regress check a signature's method name. */
+/**
+ * TensorFlow Serving's API. `tensorContent`: gRPC responses carry tensors as raw bytes.
+ * `checkMethod`: classify and regress check a signature's method name.
+ */
 export type ServingApiSettings = Settings['servingApi'];
 
-/** Which requests have lines; native/stats/access_log.h has the same. */
+/** Selects the requests that are logged; native/stats/access_log.h has the same settings. */
 export type AccessLogSettings = Settings['accessLogSettings'];
 
-/** Flags that say what the file says; TensorFlow Serving passes over them where it has the file. */
+/**
+ * Flags that repeat a setting of the file; TensorFlow Serving ignores them when it has the file.
+ */
 const OF_PLATFORM = [
   'enable-batching',
   'batching-parameters-file',
@@ -45,7 +53,7 @@ const OF_PLATFORM = [
   'num-request-iterations-for-warmup',
 ];
 
-/** Errors: InvalidArgument naming a flag that says what the file says. */
+/** Errors: InvalidArgument naming a flag that repeats a setting of the file. */
 export function checkPlatformFile({ given, filePath }: SettingsReader): void {
   const file = filePath('platform-config-file');
   const other = file === undefined ? undefined : OF_PLATFORM.find((name) => given(name));
@@ -54,7 +62,7 @@ export function checkPlatformFile({ given, filePath }: SettingsReader): void {
   throw configError(where, 'expected either this or --platform-config-file, got both');
 }
 
-/** Whether HTTP and gRPC are served on one port. */
+/** Returns whether HTTP and gRPC share one port. */
 export function sharesPort({
   listeners,
   httpPort,
@@ -79,7 +87,7 @@ interface Together {
   readonly grpc: { readonly transport: { readonly unixPath: string } };
 }
 
-/** Errors: InvalidArgument: settings that one port for HTTP and gRPC cannot have. */
+/** Errors: InvalidArgument: settings that a shared port for HTTP and gRPC does not support. */
 function checkSharedPort(config: Together, written: (name: string) => Written): void {
   const { listeners, httpListener, grpc } = config;
   if (httpListener === 'uws') {

@@ -6,7 +6,7 @@ import { choiceValue, configError } from './values/values.js';
 
 const path: FlagType = { kind: 'path' };
 const VERSIONS = ['1.2', '1.3'] as const;
-/** Flags that mean nothing where nothing has TLS. */
+/** Flags that have no effect without TLS. */
 const OTHER_TLS = ['ssl-config-file', 'grpc-use-ssl', 'grpc-use-ssl-mutual'];
 
 export const TLS_FLAGS = [
@@ -42,11 +42,11 @@ export const TLS_FLAGS = [
 ];
 
 export interface TlsConfig {
-  /** What the flags say; a file that --ssl-config-file names comes in its place. */
+  /** TLS from the flags; the file that --ssl-config-file names replaces it. */
   readonly shared: ServerTls | undefined;
-  /** HTTP has it too. */
+  /** HTTP uses TLS too. */
   readonly http: boolean;
-  /** For whatever has TLS; empty: the default. */
+  /** Version for every TLS listener; empty: the default. */
   readonly version: Pick<ServerTls, 'minVersion'>;
 }
 

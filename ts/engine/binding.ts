@@ -1,5 +1,5 @@
-// Loads the addon and names its calls. Both planes, every JavaScript thread (each gets a port of
-// its own; the engine behind is one per process). No work at import time but the types.
+// Loads the addon and names its calls. Both planes, every JavaScript thread (each gets its own port
+// to the engine, of which there is one per process). Only types are imported at import time.
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { ErrorCode, ServalError, reasonOf } from '../base/errors.js';
@@ -7,7 +7,7 @@ import type { AttachOptions } from '../base/generated/attach-options.js';
 import { installedRuntime } from './gpu-folder.js';
 import { packageRoot, shippedFile } from '../base/package-files.js';
 
-/** Of the rows of native/stats/server_stats.cc those that JavaScript knows. */
+/** Rows of native/stats/server_stats.cc that JavaScript sets. */
 export type ServerValue =
   | `refused_${'access' | 'not_found' | 'not_ready' | 'body_too_large' | 'malformed' | 'other'}`
   | 'connections_http'
@@ -32,51 +32,58 @@ export interface NativeBinding {
   ): number;
   countBytes(change: number, refusable: boolean): boolean;
   cancel(ticket: number): boolean;
-  /** What lies unread on connections to `port`, of this process's listening sockets; returns how
-   * many of those there are. */
+  /**
+   * Limits the unread bytes that the kernel holds for each new connection of this process's sockets
+   * that listen on `port`; returns how many sockets there are.
+   */
   limitReceive(port: number, bytes: number): number;
   /** JSON of native/addon/gpu_probe.h. */
   probeDriver(): string;
   /** "", or why the loader can't open this path or name. */
   probeLibrary(path: Buffer): string;
-  /** A FileLock of native/addon/file_lock.h, until the descriptor is closed. */
+  /** Takes a FileLock of native/addon/file_lock.h, held until the descriptor is closed. */
   lockFile(descriptor: number): number;
-  /** How many more threads the process may start, at most `wanted`; they are ended again. */
+  /**
+   * Returns how many more threads the process can start, at most `wanted`; the trial threads end
+   * again.
+   */
   startableThreads(wanted: number): number;
-  /** The load client of `serval bench`: a number from 1 on; 0: it cannot. Objects:
-   * ts/cli/bench/load/native-client.ts. */
+  /**
+   * Opens the load client of `serval bench`: a number from 1 on; 0: failed. Objects:
+   * ts/cli/bench/load/native-client.ts.
+   */
   clientOpen(target: object, told: (problem?: string, result?: object) => void): number;
-  /** `order`: {traffic, plan} opens connections for a load, {begins} begins it. */
+  /** `order`: {traffic, plan} opens connections for a load, {begins} starts it. */
   clientOrder(client: number, order: object): void;
   clientClose(client: number): void;
-  /** Until cancel(): the answer that is being handed over. */
+  /** Keeps the answer that is being delivered until cancel(). */
   keepAnswer(ticket: number): boolean;
   mapSlot(slot: number): ArrayBuffer;
   load(spec: Uint8Array): number;
   unload(handle: number): number;
   publishRoutes(table: Uint8Array): number;
-  /** Of these models; empty = all. */
+  /** Statistics of these models; empty = all. */
   stats(handles: Uint32Array): number;
   metrics(kind: number): number;
   warmUp(handle: number, protocol: number, message: Uint8Array): number;
   unanswered(): number;
   takeAccessLog(): number;
-  /** The headers of the request that is handed over next. */
+  /** Sets the trace headers of the request that is submitted next. */
   traceParent(parent: Buffer, state: Buffer): void;
   setTraces(rules: Uint8Array): number;
-  /** `lost`: of those that were taken before. */
+  /** `lost`: how many of the traces taken before were lost. */
   takeTraces(lost: number): number;
   /** `statuses`: AccessLogSettings.statuses of native/stats/access_log.h, as u16. */
   setAccessLog(oneIn: number, errorsOnly: boolean, reasons: boolean, statuses: Buffer): void;
-  /** Lines of what JavaScript answered by itself. */
+  /** Adds lines for requests that JavaScript answered itself. */
   addAccessLog(lines: Buffer): void;
   /** Sets a value of native/stats/server_stats, or adds to it. */
   serverValue(name: ServerValue, value: number, adds: boolean): void;
   takeRequestLog(written: number, unwritten: number, formless: number, stopped: number): number;
   setRequestLog(rates: Uint8Array): number;
-  /** Starts this thread's gRPC listener: the port. `options`: NativeGrpcOptions. */
+  /** Starts this thread's gRPC listener; returns the port. `options`: NativeGrpcOptions. */
   grpcStart(options: object, onEvents: () => void): number;
-  /** What happened since the last call; empty = nothing. */
+  /** Returns the events since the last call; empty = none. */
   grpcTake(): number;
   grpcSend(thread: number, call: number, command: number, value: number, bytes: Buffer): void;
   grpcDrain(ms: number): void;
@@ -91,7 +98,7 @@ export interface NativeBinding {
   httpReloadCertificates(): void;
   httpForget(): void;
   httpStop(): void;
-  /** The same of a second one. */
+  /** The same calls for a second, admin listener. */
   adminStart(options: object, onEvents: () => void): number;
   adminTake(): number;
   adminSend(thread: number, request: number, command: number, value: number, bytes: Buffer): void;
@@ -113,17 +120,17 @@ export interface NativeBinding {
     bytes: number,
     regionsMax: number,
   ): number;
-  /** One, or all of the kind where the name is empty. `cuda`: 0 or 1. */
+  /** Unregisters one region, or all of the kind if the name is empty. `cuda`: 0 or 1. */
   unregisterRegion(name: Buffer, cuda: number): number;
-  /** JSON: a list of one, or of all of the kind where the name is empty. */
+  /** JSON: a list of one region, or of all of the kind if the name is empty. */
   regions(name: Buffer, cuda: number): number;
-  /** `command`: of the process, its arguments with NUL between. */
+  /** `command`: the arguments of the process, separated by NUL. */
   loadIsolated(spec: Uint8Array, group: Buffer, command: Buffer): number;
-  /** JSON: the deaths, and the loads after them that failed, since the last call. */
+  /** JSON: the deaths since the last call, and the reloads after them that failed. */
   takeIsolated(): number;
-  /** Why a version that is loaded cannot be run now, as its process is down; empty: it can. */
+  /** Why a loaded version cannot run now because its process is down; empty: it can. */
   isolatedOutage(model: Buffer, version: Buffer): number;
-  /** In such a process: serves it until its server is gone. */
+  /** Called inside such a process: serves the model until its server exits. */
   runIsolated(
     library: Buffer,
     intraOpThreads: number,
@@ -136,7 +143,7 @@ export interface NativeBinding {
 
 const ORT_NAME = 'libonnxruntime.so.1';
 
-/** The addon's file, whether it is there or not. */
+/** Returns the addon's path, whether the file exists or not. */
 export function addonPath(): string {
   const built = 'build/Release/serval.node';
   return (
@@ -158,9 +165,11 @@ export function loadBinding(): NativeBinding {
   }
 }
 
-/** Where ONNX Runtime's library is: the setting, SERVAL_ORT_LIBRARY, that of `serval gpu install`
- * where a GPU may be, or onnxruntime-node's own (in a package: its copy). Empty when
- * none is there: loading an ONNX model then says so. */
+/**
+ * Returns the path of ONNX Runtime's library: the setting, SERVAL_ORT_LIBRARY, the one of `serval
+ * gpu install` where a GPU is possible, or onnxruntime-node's (in a package: its copy). Empty if
+ * none exists: loading an ONNX model then reports it.
+ */
 export function onnxruntimeLibrary(setting: string | undefined): string {
   const wanted = setting ?? process.env['SERVAL_ORT_LIBRARY'];
   if (wanted !== undefined && wanted !== '') return wanted;

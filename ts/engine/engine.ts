@@ -29,9 +29,9 @@ export interface Engine {
 }
 
 class NativeControl implements EngineControl {
-  /** Of what was loaded here and is not unloaded. */
+  /** Handles of the models that were loaded here and not unloaded. */
   readonly #handles = new Set<number>();
-  /** That isolated models are loaded from, by handle. */
+  /** Folders that isolated models are loaded from, by handle. */
   readonly #folders = new Map<number, string>();
 
   constructor(
@@ -39,7 +39,7 @@ class NativeControl implements EngineControl {
     private readonly isolation: Isolation,
   ) {}
 
-  // async: what the writer refuses becomes a rejection too.
+  // async, so that the writer's errors become rejections too.
   async load(spec: ModelSpec): Promise<LoadedModel> {
     const bytes = writeModelSpec(spec);
     const call = this.isolation.loadCall(spec, bytes);
@@ -50,7 +50,7 @@ class NativeControl implements EngineControl {
     return { ...loaded, keepsFolder: true };
   }
 
-  /** Of the models that are loaded here. */
+  /** Unloads the models that were loaded here. */
   unloadAll(): void {
     for (const handle of this.#handles) void this.unload(handle).catch(() => undefined);
   }
@@ -70,7 +70,7 @@ class NativeControl implements EngineControl {
     }
   }
 
-  /** Of models that nobody unloads: nothing loads them again. */
+  /** Removes the folders of models that were never unloaded: nothing loads them again. */
   removeFolders(): void {
     for (const folder of this.#folders.values()) rmSync(folder, { recursive: true, force: true });
     this.#folders.clear();
@@ -104,7 +104,7 @@ class NativeControl implements EngineControl {
   }
 }
 
-/** Kinds of regions, as the addon has them. */
+/** Kinds of regions, numbered as in the addon. */
 const SYSTEM = 0;
 const CUDA = 1;
 
@@ -150,13 +150,17 @@ class NativeRegions implements SharedRegions {
   }
 }
 
-/** This thread's link and how many hold it: a server and models of the library's may share it. */
+/**
+ * This thread's link and its number of holders: a server and models of the library may share it.
+ */
 let shared: { readonly link: EngineLink; holders: number } | undefined;
 
-/** Attaches this thread to the process's engine (made by the first thread that attaches). Where it
- * is attached already, what came first counts of the options. close() lets the thread go when the
- * last holder closed, and before that unloads what was loaded by this one.
- * Throws ServalError(RuntimeUnavailable) when the addon cannot be loaded. */
+/**
+ * Attaches this thread to the process's engine (the first thread that attaches makes it). If the
+ * thread is attached already, the earlier options apply. close() unloads what this holder loaded,
+ * and detaches the thread after the last holder has closed. Throws ServalError(RuntimeUnavailable)
+ * when the addon cannot be loaded.
+ */
 export function createEngine(options: EngineOptions): Promise<Engine> {
   shared ??= { link: openLink(options), holders: 0 };
   shared.holders += 1;

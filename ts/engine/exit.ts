@@ -1,4 +1,4 @@
-// How the process ends. Control plane; any thread that serves. Never by Node's own way while
+// Ends the process. Control plane; any thread that serves. Never uses Node's own exit while
 // listener threads run: that tears them down under open sockets, and aborts.
 import { isMainThread } from 'node:worker_threads';
 import { createLogger, writeLineNow, type LoggerOptions } from '../base/logger.js';
@@ -15,7 +15,7 @@ export function exitNow(code: number): never {
   }
 }
 
-/** What nobody caught on this thread ends the process with one line and exit code 1. */
+/** Ends the process with one line and exit code 1 on an uncaught error of this thread. */
 export function exitOnUncaught(options: Pick<LoggerOptions, 'level' | 'format'>): void {
   const logger = createLogger({ ...options, write: writeLineNow });
   process.on('uncaughtException', (error: unknown) => {

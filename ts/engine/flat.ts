@@ -1,5 +1,5 @@
-// What this side sends the engine as tables of engine.fbs, and what it answers. Control plane, any
-// thread.
+// Converts messages to the engine and its answers to and from the tables of engine.fbs. Control
+// plane, any thread.
 import type { EngineStats, LoadedModel, ModelRoute, ModelSpec } from '../model/engine-api.js';
 import type {
   RequestLogBatch,
@@ -19,7 +19,7 @@ import {
 } from './generated/tables.js';
 import { readTable, writeTable } from '../model/table-codec.js';
 
-/** ModelSpec bytes; see writeTable() for what it throws. */
+/** Returns ModelSpec bytes; see writeTable() for its errors. */
 export function writeModelSpec(spec: ModelSpec): Uint8Array {
   const serverOptions = (spec.providers ?? []).flatMap(({ name, setByServer = [] }) =>
     setByServer.length === 0 ? [] : [{ provider: name, options: setByServer }],
@@ -27,23 +27,23 @@ export function writeModelSpec(spec: ModelSpec): Uint8Array {
   return writeTable(MODEL_SPEC, serverOptions.length === 0 ? spec : { ...spec, serverOptions });
 }
 
-/** What a load answered. */
+/** Reads the answer to a load. */
 export const readModelInfo = (bytes: Uint8Array): LoadedModel => readTable(MODEL_INFO, bytes);
 
 /** EngineStats bytes as an object. */
 export const readStats = (bytes: Uint8Array): EngineStats => readTable(ENGINE_STATS, bytes);
 
-/** TraceRules bytes; see writeTable() for what it throws. */
+/** Returns TraceRules bytes; see writeTable() for its errors. */
 export const writeTraceRules = (rules: TraceRules): Uint8Array => writeTable(TRACE_RULES, rules);
 
-/** What takeTraces() answered. */
+/** Reads the answer of takeTraces(). */
 export const readTraces = (bytes: Uint8Array): TraceTake => readTable(TRACE_TAKE, bytes);
 
 /** RequestLogRates bytes. */
 export const writeLogRates = (rates: readonly RequestLogRate[]): Uint8Array =>
   writeTable(REQUEST_LOG_RATES, { rates });
 
-/** What the engine logged. */
+/** Reads a batch of logged requests. */
 export const readLogBatch = (bytes: Uint8Array): RequestLogBatch =>
   readTable(REQUEST_LOG_BATCH, bytes);
 

@@ -1,13 +1,16 @@
-// The folder of libraries for GPUs: where `serval gpu install` puts them and where a server finds
-// them. Control plane, start-up; it looks at a few files and loads none of them.
+// The folder of GPU libraries: `serval gpu install` writes it and a server finds it. Control plane,
+// start-up; checks a few files and loads none of them.
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 
-/** Of a folder that `serval gpu install` made; its last act for each package. */
+/**
+ * The manifest of a folder that `serval gpu install` made; updated as the last step for each
+ * package.
+ */
 export const MANIFEST_NAME = 'installed.json';
 export const MANIFEST_FORMAT = 1;
-/** ONNX Runtime's library in it. */
+/** File name of ONNX Runtime's library. */
 const RUNTIME = /^libonnxruntime\.so\.\d+\.\d+\.\d+$/;
 
 export interface InstalledFile {
@@ -19,7 +22,7 @@ export interface InstalledFile {
 export interface InstalledPackage {
   readonly name: string;
   readonly version: string;
-  /** Of the wheel that its files come from. */
+  /** Hash of the wheel that its files come from. */
   readonly sha256: string;
   readonly files: readonly InstalledFile[];
 }
@@ -27,15 +30,15 @@ export interface InstalledPackage {
 export interface GpuFolder {
   readonly path: string;
   readonly packages: readonly InstalledPackage[];
-  /** ONNX Runtime's library; undefined where it is not there. */
+  /** Path of ONNX Runtime's library; undefined if it is absent. */
   readonly runtime: string | undefined;
-  /** Files that the manifest has and the folder has not, or not whole. */
+  /** Files of the manifest that are missing or incomplete in the folder. */
   readonly broken: readonly string[];
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** SERVAL_GPU_FOLDER, else below the user's data. */
+/** SERVAL_GPU_FOLDER, else a folder in the user's data. */
 export function defaultGpuFolder(env: Environment = process.env): string {
   const own = env['SERVAL_GPU_FOLDER'];
   if (own !== undefined && own !== '') return resolve(own);
@@ -44,7 +47,7 @@ export function defaultGpuFolder(env: Environment = process.env): string {
   return resolve(root, 'serval', 'gpu');
 }
 
-/** What is installed in a folder; undefined where nothing of ours is. */
+/** Reads the contents of a folder; undefined if Serval installed nothing there. */
 export function readGpuFolder(path: string): GpuFolder | undefined {
   const packages = readManifest(path);
   if (packages === undefined) return undefined;
@@ -59,11 +62,13 @@ export function readGpuFolder(path: string): GpuFolder | undefined {
   };
 }
 
-/** What a driver of NVIDIA's makes, and WSL's. */
+/** Files that NVIDIA's driver creates, and WSL's. */
 const DRIVER_MARKS = ['/dev/nvidiactl', '/proc/driver/nvidia/version', '/dev/dxg'];
 
-/** ONNX Runtime of the folder, where it is whole and there is a driver, or SERVAL_GPU_FOLDER says
- * that it is wanted. Without a driver this is a look at three files. */
+/**
+ * Returns the folder's ONNX Runtime if it is complete and there is a driver, or SERVAL_GPU_FOLDER
+ * requests it. Without a driver this only checks three files.
+ */
 export function installedRuntime(env: Environment = process.env): string | undefined {
   const wanted = (env['SERVAL_GPU_FOLDER'] ?? '') !== '';
   if (!wanted && !DRIVER_MARKS.some((path) => existsSync(path))) return undefined;
@@ -71,7 +76,7 @@ export function installedRuntime(env: Environment = process.env): string | undef
   return folder?.broken.length === 0 ? folder.runtime : undefined;
 }
 
-/** Whether `file` is there with all its bytes. */
+/** Returns whether `file` exists with its full size. */
 export function isWhole(folder: string, file: InstalledFile): boolean {
   const found = statSync(join(folder, file.name), { throwIfNoEntry: false });
   return found?.isFile() === true && found.size === file.bytes;
@@ -84,7 +89,7 @@ function readManifest(folder: string): readonly InstalledPackage[] | undefined {
     const parsed: unknown = JSON.parse(readFileSync(path, 'utf8'));
     return packagesOf(parsed);
   } catch {
-    return undefined; // Cut short or another's: as if it were not there.
+    return undefined; // A truncated or foreign manifest counts as absent.
   }
 }
 

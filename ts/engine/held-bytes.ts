@@ -1,18 +1,20 @@
-// Bytes that a listener's JavaScript holds for clients (answers that they do not take, messages
-// that still come), counted in the engine's budget. Coarse: the engine hears of it when much
-// changed. Hot path; one listener's thread.
+// Counts bytes that a listener's JavaScript holds for clients (responses that they do not read,
+// messages still arriving) in the engine's budget. Coarse: reports to the engine only larger
+// changes. Hot path; one listener's thread.
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { EngineLink } from './link.js';
 
-/** So many bytes may change before the engine is told. */
+/** Change in bytes that is not reported to the engine yet. */
 const UNTOLD_BYTES_MAX = 65_536;
-/** A burst is what held so much; it is over when a sixteenth of that is left. */
+/**
+ * A burst begins when this number of bytes is held; it ends when a sixteenth of its peak is left.
+ */
 const BURST_BYTES_MIN = 33_554_432;
-/** How long after a burst its garbage is collected. */
+/** Delay after a burst before its garbage is collected. */
 const COLLECT_AFTER_MS = 1000;
 
-/** V8 frees buffers when it collects garbage, which an idle thread never does by itself. */
+/** V8 frees buffers only when it collects garbage, which an idle thread never does by itself. */
 function collectGarbage(): void {
   setFlagsFromString('--expose-gc');
   (runInNewContext('gc') as () => void)();

@@ -1,35 +1,40 @@
-// Models whose sessions are in processes of their own: which they are, how such a process is
-// started, and how its deaths come to the log. Control plane; the thread that made the engine.
+// Models whose sessions run in separate processes: which they are, how such a process is started,
+// and how its deaths reach the log. Control plane; the thread that made the engine.
 import { ErrorCode, ServalError } from '../base/errors.js';
 import { PINNED_POOL_BYTES_DEFAULT } from '../base/limits.js';
 import type { ModelSpec } from '../model/engine-api.js';
 import { addonPath, onnxruntimeLibrary, type NativeBinding } from './binding.js';
 import type { EngineLink } from './link.js';
 
-/** How often deaths are looked for, once a model is isolated. */
+/** Poll interval for deaths, once a model is isolated. */
 const LOOK_MS = 500;
 
-/** Of --isolate: every model that can be; and models on GPUs no longer by themselves. */
+/**
+ * Value of --isolate: every model that can be isolated; the other word: models on GPUs are no
+ * longer isolated by default.
+ */
 export const ISOLATE_ALL = 'all';
 export const ISOLATE_NONE = 'none';
-/** Models that are isolated because they run on a GPU: of each device they share a process. No
- * configuration can name it. */
+/**
+ * Group of models that are isolated because they run on a GPU: those of one device share a process.
+ * No configuration can name it.
+ */
 const DEVICE_GROUP = '\0device';
 const GPU_PROVIDERS: readonly string[] = ['cuda', 'tensorrt'];
 
-/** A process of models that ended, or one that could not load a model again. */
+/** The end of a model process, or its failure to load a model again. */
 export interface IsolatedDeath {
-  /** Their names, with commas between. */
+  /** The models' names, separated by commas. */
   readonly models: string;
   readonly reason: string;
   readonly pid: number;
-  /** Until it starts again, or the model is loaded again. */
+  /** Time until it restarts, or until the model is loaded again. */
   readonly pauseMs: number;
-  /** false: the process goes on, and its other models with it. */
+  /** false: the process continues with its other models. */
   readonly ended: boolean;
 }
 
-/** The message and the fields of its log line. */
+/** Returns the message and the fields of its log line. */
 export function deathRecord(
   death: IsolatedDeath,
 ): readonly [message: string, fields: Readonly<Record<string, string | number>>] {
@@ -40,7 +45,7 @@ export function deathRecord(
   return ['an isolated model was not loaded again, its process goes on', fields];
 }
 
-/** What the process runs: it needs nothing of the package but the addon. */
+/** The program of the process: of the package it needs only the addon. */
 const PROGRAM =
   'const [addon, library, ...numbers] = process.argv.slice(1);' +
   'require(addon).runIsolated(Buffer.from(library), ...numbers.map(Number));';
@@ -48,21 +53,24 @@ const PROGRAM =
 export interface IsolationOptions {
   readonly onnxruntimeLibrary?: string | undefined;
   readonly intraOpThreads?: number | undefined;
-  /** Of each process, where its models run on GPUs. */
+  /** For each process whose models run on GPUs. */
   readonly pinnedPoolBytes?: number | undefined;
   /** Models' names, ISOLATE_ALL, ISOLATE_NONE. */
   readonly isolate?: readonly string[] | undefined;
-  /** Whether models on GPUs are isolated by themselves; default false. */
+  /** Whether models on GPUs are isolated by default; default false. */
   readonly isolatesGpus?: boolean | undefined;
 }
 
-/** Whether --isolate takes it for no model's name. */
+/** Returns whether --isolate treats the name as a keyword, not as a model's name. */
 const isWord = (name: string): boolean => name === ISOLATE_ALL || name === ISOLATE_NONE;
 
-/** The group of a model that is to be isolated ("" = a process of its own); undefined: it is not.
- * What is asked for by name counts before what its configuration says, and that before what holds
- * for all. `isolatesGpus`: models on a GPU are isolated where nothing says otherwise.
- * Errors: InvalidArgument: it is asked for, and what runs the model can't be isolated. */
+/**
+ * Returns the group of a model to isolate ("" = a separate process for it alone); undefined: not
+ * isolated. The --isolate name takes precedence over the model's configuration, which takes
+ * precedence over what applies to all. `isolatesGpus`: models on a GPU are isolated unless a
+ * setting says otherwise. Errors: InvalidArgument: isolation is requested for a backend that cannot
+ * be isolated.
+ */
 export function isolationGroup(
   spec: ModelSpec,
   isolate: readonly string[] = [],
@@ -86,7 +94,7 @@ export function isolationGroup(
   return onGpu ? DEVICE_GROUP : undefined;
 }
 
-/** Arguments of the process, with NUL between. */
+/** Arguments of the process, separated by NUL. */
 function commandOf(options: IsolationOptions): Buffer {
   const library = onnxruntimeLibrary(options.onnxruntimeLibrary);
   const { intraOpThreads = 0, pinnedPoolBytes = PINNED_POOL_BYTES_DEFAULT } = options;
@@ -115,7 +123,7 @@ export class Isolation {
     return (native) => native.loadIsolated(bytes, Buffer.from(group), command);
   }
 
-  /** Whether loadCall() loads it in a process apart. Errors: as there. */
+  /** Returns whether loadCall() loads it in a separate process. Errors: as there. */
   isolates(spec: ModelSpec): boolean {
     return this.#groupOf(spec) !== undefined;
   }
@@ -125,7 +133,7 @@ export class Isolation {
     return isolationGroup(spec, isolate, isolatesGpus);
   }
 
-  /** Tells of each death from now on. */
+  /** Reports each death from now on. */
   follow(report: (death: IsolatedDeath) => void): void {
     this.#report = report;
   }

@@ -1,6 +1,6 @@
 // One JavaScript thread's link to the engine: the per-request calls, the shared control words, the
-// views of response memory and the dispatch of completions. Hot path; the thread that made it.
-// Whoever asks names a target, which gets the answer during the call or later, once.
+// views of response memory and the dispatch of completions. Hot path; the thread that made it. Each
+// request names a target, which receives the answer once, during the call or later.
 import { ErrorCode } from '../base/errors.js';
 import { CallResult, ControlWord, MetricsKind, RingWord } from '../base/generated/engine.js';
 import type { MessageProtocol } from '../model/request-kinds.js';
@@ -9,14 +9,14 @@ import type { AttachOptions } from '../base/generated/attach-options.js';
 import type { NativeBinding, ServerValue } from './binding.js';
 import { failure } from './missing.js';
 
-/** Whose names metrics() writes. */
+/** The metric names that metrics() writes. */
 export const TRITON_METRICS = MetricsKind.Triton;
 export const TENSORFLOW_METRICS = MetricsKind.TensorFlow;
 
 /** Returned by the addon instead of an ErrorCode: a completion will follow. */
 const PENDING = CallResult.Pending;
 
-// Constants of this module: a member of an enum would be looked up at each use.
+// Module constants, because an enum member would be looked up at each use.
 const WORD_BYTES = ControlWord.Bytes;
 const WORD_JSON_BYTES = ControlWord.JsonBytes;
 const WORD_TICKET = ControlWord.Ticket;
@@ -36,14 +36,18 @@ const CACHED_VIEWS = 1024;
 
 const CANCELLED = Buffer.from('the client cancelled the call');
 
-/** Who gets an answer: during the call that asks for it or later, once, a cancelled one too.
- * `body` is valid until complete() returns; for an error it is what readError() reads. */
+/**
+ * Receives an answer once, during the call or later, also when it is cancelled. `body` is valid
+ * until complete() returns; for an error it is the input of readError().
+ */
 export interface CompletionTarget {
-  /** Of its open body or its waiting request; 0 = none, and nothing to cancel. The link's to set,
-   * before complete(). */
+  /**
+   * Ticket of its open body or its waiting request; 0 = none, nothing to cancel. Set by the link,
+   * before complete().
+   */
   ticket: number;
   complete(code: number, body: Buffer, jsonBytes: number): void;
-  /** Before complete(), for a request that is traced: the traceparent of its answer. */
+  /** Called before complete() for a traced request, with the traceparent of its answer. */
   traced?(parent: string): void;
 }
 
@@ -60,19 +64,19 @@ export class EngineLink {
   readonly #tracing: Uint32Array;
   readonly #slots: (Slot | undefined)[] = [];
   readonly #targets = new Map<number, CompletionTarget>();
-  /** Of the answer that a target is being given in #dispatch(), and its slot; 0 = none. */
+  /** Ticket of the answer that #dispatch() is delivering, and its slot; 0 = none. */
   #givenTicket = 0;
   #givenSlot = 0;
   #attached = true;
 
-  /** Takes exceptions of targets, which are bugs. Default: they become uncaught exceptions. */
+  /** Handles exceptions of targets, which are bugs. Default: they become uncaught exceptions. */
   report: (error: unknown) => void = (error) => {
     setImmediate(() => {
       throw error;
     });
   };
 
-  /** `tracing`: the word of readsParents. */
+  /** `tracing`: the shared word that readsParents reads. */
   constructor(native: NativeBinding, options: AttachOptions, tracing?: SharedArrayBuffer) {
     this.#native = native;
     const control = native.attach(options, (count) => this.#dispatch(count));
@@ -85,17 +89,17 @@ export class EngineLink {
     return this.#native;
   }
 
-  /** Whether callers' trace context counts: who has it says traceParent(). */
+  /** Whether callers' trace context counts: callers that have one then call traceParent(). */
   get readsParents(): boolean {
     return this.#tracing[0] === 1;
   }
 
-  /** The headers traceparent and tracestate of the request that is handed over next. */
+  /** Sets traceparent and tracestate of the request that is submitted next. */
   traceParent(parent: string, state: string): void {
     this.#native.traceParent(Buffer.from(parent, 'latin1'), Buffer.from(state, 'latin1'));
   }
 
-  /** A whole REST body. */
+  /** Submits a whole REST body. */
   infer(
     protocol: number,
     handle: number,
@@ -106,8 +110,10 @@ export class EngineLink {
     this.#settle(this.#native.infer(protocol, handle, body, jsonBytes), target);
   }
 
-  /** A gRPC message; a long one's bytes stay pinned while it waits, a short one is copied.
-   * `timeoutUs`: what is left of the call's deadline; 0 = none. */
+  /**
+   * Submits a gRPC message; a long one's bytes stay pinned while it waits, a short one is copied.
+   * `timeoutUs`: the remainder of the call's deadline; 0 = none.
+   */
   inferMessage(
     message: Buffer,
     protocol: MessageProtocol,
@@ -117,7 +123,7 @@ export class EngineLink {
     this.#settle(this.#native.inferMessage(message, protocol, timeoutUs), target);
   }
 
-  /** Opens a body that comes in chunks. False: the target got the error. */
+  /** Opens a body that arrives in chunks. False: the target got the error. */
   openBody(expectedBytes: number, alignedAt: number, target: CompletionTarget): boolean {
     const code = this.#native.openBody(expectedBytes, alignedAt);
     if (code === ErrorCode.Ok) target.ticket = this.#ticket();
@@ -125,7 +131,9 @@ export class EngineLink {
     return code === ErrorCode.Ok;
   }
 
-  /** More of the target's open body. False: the body is dropped, and the target got the error. */
+  /**
+   * Appends to the target's open body. False: the body is dropped, and the target got the error.
+   */
   appendBody(chunk: ArrayBuffer, target: CompletionTarget): boolean {
     const code = this.#native.appendBody(target.ticket, chunk);
     if (code === ErrorCode.Ok) return true;
@@ -136,12 +144,12 @@ export class EngineLink {
     return false;
   }
 
-  /** The target's body, which has all come. */
+  /** Submits the target's body, which has arrived completely. */
   inferBody(protocol: number, handle: number, jsonBytes: number, target: CompletionTarget): void {
     this.#settle(this.#native.inferBody(target.ticket, protocol, handle, jsonBytes), target);
   }
 
-  /** The same for a body that is packed; `coding`: 0 gzip, 1 deflate. */
+  /** Same as infer() for a compressed body; `coding`: 0 gzip, 1 deflate. */
   inferPacked(
     protocol: number,
     handle: number,
@@ -153,32 +161,36 @@ export class EngineLink {
     this.#settle(this.#native.inferPacked(ticket, protocol, handle, jsonBytes, coding), target);
   }
 
-  /** Any other call of the addon that gives a code. */
+  /** Makes any other call of the addon that returns a code. */
   ask(call: (native: NativeBinding) => number, target: CompletionTarget): void {
     this.#settle(call(this.#native), target);
   }
 
-  /** The same for a call that is done on return and has no answer. Throws ServalError. */
+  /** Makes a call that completes on return and has no answer. Throws ServalError. */
   run(call: (native: NativeBinding) => number): void {
     const code = call(this.#native);
     if (code !== ErrorCode.Ok) throw failure(code, this.#answer(), this.#jsonBytes());
   }
 
-  /** The same for a call that is answered on return; memory of its own. Throws ServalError. */
+  /** Makes a call that answers on return, and copies the answer. Throws ServalError. */
   read(call: (native: NativeBinding) => number): Buffer {
     this.run(call);
     return Buffer.from(this.#answer());
   }
 
-  /** Counts bytes that this thread's JavaScript holds for clients (negative: holds no more) in the
-   * engine's budget. False: they are `refusable`, do not fit and are not counted; or they are
-   * counted, and no more small ones are to be. */
+  /**
+   * Adds bytes that this thread's JavaScript holds for clients (negative: releases) to the engine's
+   * budget. False: they are `refusable`, do not fit and are not counted; or they are counted, but
+   * no more small ones should follow.
+   */
   countBytes(change: number, refusable: boolean): boolean {
     return this.#native.countBytes(change, refusable);
   }
 
-  /** Keeps the memory of the answer that complete() is being given until what this returns is
-   * called. undefined: `body` is not in that memory, or it is not to be kept. */
+  /**
+   * Keeps the memory of the answer that complete() is receiving until the returned function is
+   * called. undefined: `body` is not in that memory, or cannot be kept.
+   */
   keepAnswer(body: Uint8Array): (() => void) | undefined {
     const ticket = this.#givenTicket;
     const isGiven = ticket !== 0 && this.#slots[this.#givenSlot]?.memory === body.buffer;
@@ -186,8 +198,10 @@ export class EngineLink {
     return () => void this.#native.cancel(ticket);
   }
 
-  /** The client went away: drops an open body; a request is taken out where it waits, and ended
-   * where it runs. Its target gets Cancelled, now or when it has ended. */
+  /**
+   * Handles a client that disconnected: drops an open body; removes a waiting request, and stops a
+   * running one. Its target gets Cancelled, now or when the run has ended.
+   */
   cancel(target: CompletionTarget): void {
     const { ticket } = target;
     if (ticket === 0 || !this.#native.cancel(ticket)) return;
@@ -200,24 +214,26 @@ export class EngineLink {
     return this.#targets.size;
   }
 
-  /** How many requests wait for an answer or run, by their model's name. */
+  /** Counts of requests that wait for an answer or run, by their model's name. */
   unanswered(): Readonly<Record<string, number>> {
     if (this.#native.unanswered() !== ErrorCode.Ok) return {};
     return countsByName(this.#answer());
   }
 
-  /** Sets a value of the server's on the page of metrics, or adds to it. Nothing after detach():
-   * sockets close, and are counted, later than that. */
+  /**
+   * Sets a server value on the metrics page, or adds to it. Does nothing after detach(): sockets
+   * close, and are counted, later than that.
+   */
   serverValue(name: ServerValue, value: number, adds: boolean): void {
     if (this.#attached) this.#native.serverValue(name, value, adds);
   }
 
-  /** Lines of the access log that JavaScript made. Nothing after detach(). */
+  /** Adds access-log lines that JavaScript made. Does nothing after detach(). */
   addAccessLog(lines: Buffer): void {
     if (this.#attached) this.#native.addAccessLog(lines);
   }
 
-  /** Leaves the engine: waiting requests are cancelled, running ones are waited for. */
+  /** Leaves the engine: cancels waiting requests and waits for running ones. */
   detach(): void {
     this.#attached = false;
     this.#targets.clear();
@@ -251,7 +267,7 @@ export class EngineLink {
     return this.#control[WORD_JSON_BYTES] ?? 0;
   }
 
-  // The answer (or error) of the call that just returned another code than PENDING.
+  // Returns the answer (or error) of the call that just returned another code than PENDING.
   #answer(): Buffer {
     const control = this.#control;
     return this.#view(0, control[WORD_GENERATION] ?? 0, control[WORD_BYTES] ?? 0);
@@ -279,7 +295,7 @@ export class EngineLink {
       const at = WORD_RING + i * RING_WORDS;
       const ticket = control[at] ?? 0;
       const target = this.#targets.get(ticket);
-      if (target === undefined) continue; // its client went away while it ran
+      if (target === undefined) continue; // its client disconnected while it ran
       this.#targets.delete(ticket);
       const code = control[at + RING_CODE] ?? ErrorCode.Internal;
       const slot = control[at + RING_SLOT] ?? 0;
@@ -291,7 +307,7 @@ export class EngineLink {
       try {
         target.complete(code, body, control[at + RING_JSON_BYTES] ?? 0);
       } catch (error) {
-        this.report(error); // one answer's bug must not take the others of this wake-up along
+        this.report(error); // a bug in one target must not affect the other answers of this wake-up
       }
     }
     this.#givenTicket = 0;

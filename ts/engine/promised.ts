@@ -4,7 +4,7 @@ import type { NativeBinding } from './binding.js';
 import { failure } from './missing.js';
 import type { CompletionTarget, EngineLink } from './link.js';
 
-/** Settles a promise with what `read` makes of the answer (memory of its own), or an error. */
+/** Settles a promise with the result of `read` (which copies the answer), or an error. */
 export class PromiseTarget<T> implements CompletionTarget {
   ticket = 0;
   readonly promise: Promise<T>;
@@ -24,7 +24,7 @@ export class PromiseTarget<T> implements CompletionTarget {
   }
 }
 
-/** What a call comes to, later. Errors: the call's own. */
+/** Returns a promise for a call's result. Errors: the call's own. */
 export function promised<T>(
   link: EngineLink,
   call: (native: NativeBinding) => number,

@@ -5,7 +5,7 @@ import { readLogBatch, writeLogRates } from './flat.js';
 import type { EngineLink } from './link.js';
 import { promised } from './promised.js';
 
-/** What became of requests that were taken, and how many logs are stopped now. */
+/** Outcome of the requests that were taken, and the number of logs that are stopped now. */
 export interface LogCounts {
   readonly written: number;
   readonly unwritten: number;
@@ -16,7 +16,9 @@ export interface LogCounts {
 export class LinkRequestLog {
   constructor(private readonly link: EngineLink) {}
 
-  /** What was logged and is not taken yet, or a part of it. Errors: MemoryFull; QueueFull. */
+  /**
+   * Returns requests logged and not taken yet, or a part of them. Errors: MemoryFull; QueueFull.
+   */
   take({ written, unwritten, formless, stopped }: LogCounts): Promise<RequestLogBatch> {
     return promised(
       this.link,

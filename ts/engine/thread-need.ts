@@ -1,32 +1,32 @@
-// Whether the process may start the threads that it needs: pids.max of a control group and
-// ulimit -u count them. Without them a server hangs in its start, or says that it is ready and
-// answers no inference. Control plane, main thread, once, before anything else starts threads.
+// Checks that the process may start the threads that it needs: pids.max of a control group and
+// ulimit -u limit them. Without them a server hangs at startup, or reports ready and answers no
+// inference. Control plane, main thread, once, before anything else starts threads.
 import { stat } from 'node:fs/promises';
 import { ErrorCode, ServalError } from '../base/errors.js';
 
-/** Node's pool for files and names, which ends the process where one is missing. */
+/** Node's pool for files and names; Node aborts the process if one of its threads cannot start. */
 const LIBUV_THREADS = 4;
 /** A load (or an import), an instance that runs a model, metrics, and a watch of deadlines. */
 const ENGINE_THREADS = 4;
 
-/** What settings say of threads. */
+/** Settings that determine the number of threads. */
 export interface ThreadSettings {
   readonly httpThreads: number;
   readonly grpcThreads: number;
-  /** Of ONNX Runtime's pool, which the caller's own thread is one of; 0 = as many as processors. */
+  /** Size of ONNX Runtime's pool, including the caller's thread; 0 = the number of processors. */
   readonly intraOpThreads: number;
   readonly processors: number;
 }
 
-/** Threads that the server starts beside those that it has. */
+/** Returns how many threads the server starts in addition to the current ones. */
 export function threadNeed(settings: ThreadSettings): number {
   const { httpThreads, grpcThreads, intraOpThreads, processors } = settings;
   const runtime = Math.max(1, intraOpThreads || processors) - 1;
-  // Each HTTP thread has a front.
+  // Each HTTP thread also has a front thread.
   return 2 * httpThreads + grpcThreads + runtime + ENGINE_THREADS;
 }
 
-/** Answers how many threads can be started, at most as many as asked for. */
+/** Returns how many threads can be started, at most the number requested. */
 type Startable = (wanted: number) => number;
 
 /** Starts Node's pool. Errors: RuntimeUnavailable: too few threads for it. */
@@ -35,7 +35,7 @@ export async function startNodePool(startable: Startable): Promise<void> {
   await stat('/');
 }
 
-/** Behind startNodePool(). Errors: RuntimeUnavailable: too few threads for the server. */
+/** Call after startNodePool(). Errors: RuntimeUnavailable: too few threads for the server. */
 export function requireThreads(settings: ThreadSettings, startable: Startable): void {
   refuseFewer(threadNeed(settings), startable);
 }

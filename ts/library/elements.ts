@@ -1,5 +1,6 @@
-// Elements of tensors: JavaScript's values to bytes and back, by datatype. Nothing is lost, wrapped
-// or cut: what a datatype cannot hold is an error. Pure; any thread. Hosts are little-endian (x64).
+// Elements of tensors: converts JavaScript values to bytes and back, by datatype. Never loses,
+// wraps or cuts a value: one that a datatype cannot hold is an error. Pure; any thread. Hosts are
+// little-endian (x64).
 import { TextDecoder } from 'node:util';
 import { dataTypeOf, type Scalar as Element } from '../model/datatype.js';
 import type { Datatype } from '../model/snapshot.js';
@@ -22,7 +23,7 @@ const ARRAYS: Readonly<Partial<Record<Datatype, ArrayClass>>> = {
   FP32: Float32Array,
   FP64: Float64Array,
 };
-/** Of 2 bytes, for which JavaScript has no class in every Node: bits. */
+/** Floats of 2 bytes, which not every Node has a class for: raw bits. */
 const HALVES: ReadonlySet<Datatype> = new Set<Datatype>(['FP16', 'BF16']);
 /** Largest finite values. */
 const FLOAT_MAX: Readonly<Partial<Record<Datatype, number>>> = {
@@ -34,8 +35,10 @@ const FLOAT_MAX: Readonly<Partial<Record<Datatype, number>>> = {
 const LENGTH_BYTES = 4;
 const TEXT_BYTES_MAX = 0xffffffff;
 
-/** Row-major little-endian bytes; a typed array of the datatype's own class is not copied.
- * Errors: InvalidArgument with the element's index. */
+/**
+ * Returns row-major little-endian bytes; a typed array of the datatype's class is not copied.
+ * Errors: InvalidArgument with the element's index.
+ */
 export function elementBytes(
   where: string,
   datatype: Datatype,
@@ -89,7 +92,7 @@ function expectedOf(datatype: Datatype): string {
   return `a whole number from ${min} to ${max}`;
 }
 
-/** What the element is, or undefined where the datatype does not hold it. */
+/** Converts an element; undefined if the datatype cannot hold it. */
 function checkOf(datatype: Datatype): (value: Scalar) => Element | undefined {
   const { kind } = dataTypeOf(datatype);
   if (kind === 'bool') return (value) => (isTruth(value) ? Number(value) : undefined);
@@ -132,14 +135,16 @@ function textBytes(where: string, values: ArrayLike<Scalar>): Uint8Array {
   return Buffer.concat(pieces);
 }
 
-/** What the bytes of an answer hold; memory of its own. Errors: TypeError: bytes that are not the
- * datatype's, which no server of ours sends. */
+/**
+ * Copies the bytes of a response into values. Errors: TypeError: bytes that do not fit the
+ * datatype, which no Serval server sends.
+ */
 export function elementValues(datatype: Datatype, bytes: Uint8Array): TensorData {
   const type = dataTypeOf(datatype);
   if (type.kind === 'text') return textValues(bytes);
   const { elements } = type;
   if (bytes.length % type.bytes !== 0) throw new TypeError(`${bytes.length} bytes of ${datatype}`);
-  // Not slice(), which of a Buffer copies nothing.
+  // Not slice(), which does not copy a Buffer.
   const copy = new Uint8Array(bytes).buffer;
   const own = ARRAYS[datatype];
   if (own !== undefined) return new own(copy);

@@ -1,11 +1,11 @@
-// Lists in lists as one flat list with a shape. Pure; any thread.
+// Flattens nested lists to one list with a shape. Pure; any thread.
 import { ErrorCode, ServalError } from '../base/errors.js';
 import { LIBRARY_RANK_MAX } from '../base/limits.js';
 import { echo } from '../base/text.js';
 import type { InputInfo, InputValue, Scalar, TensorInput, TypedArray } from './types.js';
 
 export interface Flat {
-  /** undefined: one typed array, or one scalar, which have none of their own. */
+  /** undefined: a typed array or a scalar, which has no shape. */
   readonly shape: readonly number[] | undefined;
   readonly values: ArrayLike<Scalar>;
 }
@@ -17,7 +17,7 @@ export function invalid(where: string, message: string): ServalError {
 export const isTypedArray = (value: unknown): value is TypedArray =>
   ArrayBuffer.isView(value) && !(value instanceof DataView);
 
-/** What was given, with the members of a TensorInput where it is plain values. */
+/** Wraps plain values as a TensorInput; returns a TensorInput unchanged. */
 export function tensorInput(where: string, value: InputValue): TensorInput {
   const isObject = typeof value === 'object' && value !== null;
   if (!isObject || Array.isArray(value) || isTypedArray(value)) {
@@ -29,7 +29,7 @@ export function tensorInput(where: string, value: InputValue): TensorInput {
   throw invalid(where, `expected values or {data, shape, datatype, parameters}, got ${members}`);
 }
 
-/** `bytes`: a typed array is one element. Errors: InvalidArgument: lists of several lengths. */
+/** `bytes`: a typed array is one element. Errors: InvalidArgument: lists of different lengths. */
 export function flatten(where: string, data: unknown, bytes: boolean): Flat {
   const isOne = (value: unknown): boolean =>
     !Array.isArray(value) && (bytes || !isTypedArray(value));
@@ -55,7 +55,7 @@ export function flatten(where: string, data: unknown, bytes: boolean): Flat {
   return { shape, values };
 }
 
-/** That of the first element of each list. */
+/** Takes the shape from the first element of each list. */
 function shapeOf(where: string, data: unknown, isOne: (value: unknown) => boolean): number[] {
   const shape: number[] = [];
   for (let at = data; !isOne(at); at = (at as ArrayLike<unknown>)[0]) {
@@ -76,8 +76,10 @@ function uneven(where: string, depth: number, got: string, expected: string): Se
 export const elementCount = (shape: readonly number[]): number =>
   shape.reduce((product, dim) => product * dim, 1);
 
-/** The shape of `count` values that have none: the input's own, its free dimension from the count.
- * Errors: InvalidArgument where they fit no such shape. */
+/**
+ * Returns the shape of `count` values without one: the input's shape, with its free dimension
+ * derived from the count. Errors: InvalidArgument if they do not fit it.
+ */
 export function shapeFor(where: string, info: InputInfo | undefined, count: number): number[] {
   if (info === undefined || info.unknownRank) return count === 1 ? [] : [count];
   const { shape } = info;
@@ -91,7 +93,7 @@ export function shapeFor(where: string, info: InputInfo | undefined, count: numb
   throw invalid(where, `expected elements for the shape ${declared}, got ${count}${how}`);
 }
 
-/** A shape that was given. Errors: InvalidArgument. */
+/** Checks a given shape. Errors: InvalidArgument. */
 export function checkedShape(where: string, shape: readonly number[], count: number): number[] {
   const isGood =
     Array.isArray(shape) &&

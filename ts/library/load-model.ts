@@ -1,5 +1,5 @@
-// loadModel(): a model in this process, without a server. Requests go to the engine as those of the
-// REST listener do, by the same codec, and over no socket. The caller's thread; control plane.
+// loadModel(): a model in this process, without a server. Requests reach the engine as those of the
+// REST listener do, by the same codec, but over no socket. The caller's thread; control plane.
 import { ErrorCode, ServalError } from '../base/errors.js';
 import type { SignatureInfo } from '../model/snapshot.js';
 import { V2_REST } from '../model/request-kinds.js';
@@ -25,11 +25,11 @@ export class Model {
   readonly signatures: readonly string[];
   readonly inputs: SignatureInfo['inputs'];
   readonly outputs: SignatureInfo['outputs'];
-  /** Whether it is a model of columns: it takes rows too, and answers cells. */
+  /** The model is a tabular model: it also accepts rows, and returns cells. */
   readonly isTable: boolean;
   readonly #open: OpenModel;
   #running = 0;
-  /** While calls run, nothing else may keep the process. */
+  /** Keeps the process alive while calls run. */
   #alive: NodeJS.Timeout | undefined;
   #idle: (() => void) | undefined;
   #closed: Promise<void> | undefined;
@@ -49,11 +49,12 @@ export class Model {
     this.isTable = loaded.table !== undefined;
   }
 
-  /** Runs the model once. Inputs by name; of a model of columns also rows as objects by field.
-   * What is given is read before this returns.
-   * Rejects with ServalError: InvalidArgument naming input and element; SignatureNotFound,
-   * QueueFull, MemoryFull, BackendFailed as a server answers; Cancelled; ShuttingDown after
-   * close(). */
+  /**
+   * Runs the model once. Inputs by name; for a tabular model also rows as objects by field. Reads
+   * the arguments before it returns. Rejects with ServalError: InvalidArgument naming input and
+   * element; SignatureNotFound, QueueFull, MemoryFull, BackendFailed as a server answers;
+   * Cancelled; ShuttingDown after close().
+   */
   async infer(
     inputs: Inputs | readonly Readonly<Record<string, unknown>>[],
     options: InferOptions = {},
@@ -70,7 +71,7 @@ export class Model {
     }
   }
 
-  /** A request as the engine takes it. Errors: InvalidArgument. */
+  /** Encodes a request for the engine. Errors: InvalidArgument. */
   prepare(
     inputs: Inputs | readonly Readonly<Record<string, unknown>>[],
     options: InferOptions = {},
@@ -78,13 +79,15 @@ export class Model {
     return requestOf(this, inputs, options);
   }
 
-  /** What an answer says. */
+  /** Decodes a response. */
   read(body: Uint8Array, jsonBytes: number): Outputs {
     return this.isTable ? tableAnswer(body) : tensorAnswer(body, jsonBytes);
   }
 
-  /** Waits for calls that run, unloads the model and frees its memory. Never rejects for a model
-   * that is closed already. */
+  /**
+   * Waits for running calls, unloads the model and frees its memory. Never rejects for a model that
+   * is already closed.
+   */
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
@@ -120,7 +123,7 @@ export class Model {
   }
 }
 
-/** A request for a model of which this is known. Errors: InvalidArgument. */
+/** Encodes a request for a model with these known facts. Errors: InvalidArgument. */
 export function requestOf(
   model: { readonly isTable: boolean; readonly inputs: readonly InputInfo[] },
   inputs: Inputs | readonly Readonly<Record<string, unknown>>[],
@@ -137,7 +140,7 @@ export function requestOf(
   return tensorBody(encodeInputs(model.inputs, inputs as Inputs), options);
 }
 
-/** One call of the engine; `read` sees the answer while its memory lasts. */
+/** One call of the engine; `read` gets the response while its memory is valid. */
 class BodyTarget<T> implements CompletionTarget {
   ticket = 0;
   readonly promise: Promise<T>;
@@ -164,7 +167,7 @@ class BodyTarget<T> implements CompletionTarget {
   }
 }
 
-/** Hands a body to the engine. Errors: what the engine answers; Cancelled. */
+/** Submits a body to the engine. Errors: the engine's; Cancelled. */
 export function runBody<T>(
   {
     engine,
@@ -186,9 +189,10 @@ export function runBody<T>(
   return target.promise.finally(() => signal.removeEventListener('abort', end));
 }
 
-/** Loads a model of any format that `serval serve` serves, and nothing else: no socket, no thread
- * that listens. `settings`: of MODEL_SETTINGS, by flag name.
- * Errors: those of openModel(). */
+/**
+ * Loads a model of any format that `serval serve` serves, and starts nothing else: no socket, no
+ * listener thread. `settings`: those of MODEL_SETTINGS, by flag name. Errors: those of openModel().
+ */
 export async function loadModelWith(
   path: string,
   choice: ModelChoice,

@@ -1,5 +1,5 @@
-// Loads one model of a path into this process's engine, as `serval serve` would: its configuration
-// file, its importer, its settings. Control plane; the caller's thread.
+// Loads one model of a path into this process's engine, as `serval serve` would: with its
+// configuration file, importer and settings. Control plane; the caller's thread.
 import { resolve } from 'node:path';
 import { configOf, engineSettings, type Config } from '../config/config.js';
 import { configError, type Written } from '../config/values/values.js';
@@ -21,13 +21,13 @@ import { wrongWith } from '../models/registry/sources/scan.js';
 import { echo } from '../base/text.js';
 import { servalVersion } from '../base/version.js';
 
-/** Which model of the path, and which part of it. */
+/** Selects a model of the path, and its version and signature. */
 export interface ModelChoice {
-  /** Where the path holds several models. */
+  /** Needed if the path holds several models. */
   readonly name?: string | undefined;
   /** Default: the highest. */
   readonly version?: string | undefined;
-  /** Of a TensorFlow model: what infer() calls. Default: serving_default. */
+  /** For a TensorFlow model: the signature that infer() calls. Default: serving_default. */
   readonly signature?: string | undefined;
 }
 
@@ -41,8 +41,10 @@ export interface OpenModel {
   readonly loaded: LoadedModel;
 }
 
-/** Errors: InvalidArgument: no such path, several models in it, a setting; ModelNotFound: no such
- * name or version; ModelInvalid, RuntimeUnavailable. `change`: what is asked for in another way. */
+/**
+ * Errors: InvalidArgument: no such path, several models in it, a setting; ModelNotFound: no such
+ * name or version; ModelInvalid, RuntimeUnavailable. `change`: modifies what is requested.
+ */
 export async function openModel(
   path: string,
   choice: ModelChoice,
@@ -80,7 +82,7 @@ export async function openModel(
   }
 }
 
-/** What keeps the process while an answer of the engine is waited for: its link does not. */
+/** Keeps the process alive while an engine answer is pending: the link does not. */
 export const keptAlive = (): NodeJS.Timeout => setInterval(() => undefined, 0x7fffffff);
 
 function load(
@@ -173,7 +175,7 @@ function withSignature(spec: ModelSpec, signature: string | undefined): ModelSpe
   return { ...spec, importer: { ...importer, signature } };
 }
 
-/** Errors: ModelInvalid: config.pbtxt and the model do not fit. */
+/** Errors: ModelInvalid: config.pbtxt does not fit the model. */
 function checkConfig({ config }: DesiredVersion, loaded: LoadedModel): void {
   const problems = config === undefined ? [] : checkAgainstModel(config, loaded);
   if (problems.length === 0) return;

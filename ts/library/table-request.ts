@@ -1,5 +1,5 @@
-// One request for a model of columns as V2's extended JSON, and the answer to it: cells that are
-// missing, lists of several lengths. Pure; any thread. Source: docs/reference/tabular.md.
+// Encodes one request for a tabular model as V2's extended JSON and decodes its response: missing
+// cells, lists of different lengths. Pure; any thread. Source: docs/reference/tabular.md.
 import { answerColumns } from '../protocols/frames/tensors.js';
 import { ExactNumber, type ExactValue } from '../protocols/frames/exact-json.js';
 import { byName, type RequestBody } from './tensor-request.js';
@@ -14,8 +14,10 @@ import type {
   Parameters,
 } from './types.js';
 
-/** Rows as objects by field: columns. A field that a row has not is missing in it.
- * Errors: InvalidArgument: a row that is no object. */
+/**
+ * Converts rows (objects by field) to columns. A field that a row lacks is missing in it. Errors:
+ * InvalidArgument: a row that is not an object.
+ */
 export function columnsOf(rows: readonly Readonly<Record<string, unknown>>[]): Inputs {
   const names = new Set<string>();
   rows.forEach((row, i) => {
@@ -28,7 +30,7 @@ export function columnsOf(rows: readonly Readonly<Record<string, unknown>>[]): I
   ) as Inputs;
 }
 
-/** JSON alone. Errors: InvalidArgument naming the input. */
+/** Encodes JSON only. Errors: InvalidArgument naming the input. */
 export function tableBody(
   infos: readonly InputInfo[],
   inputs: Inputs,
@@ -76,7 +78,7 @@ const rowShape = (rows: number, length: number): number[] =>
 const listOf = (value: unknown): readonly unknown[] | undefined =>
   Array.isArray(value) || isTypedArray(value) ? (value as readonly unknown[]) : undefined;
 
-/** What the model says; for a field that takes what comes: what the values are. */
+/** The type that the model states; for a field of open type: the type of the values. */
 function typeOf(cells: readonly unknown[], info: InputInfo | undefined): string {
   const known = info?.datatype;
   const flat = cells.flatMap((cell) => [...(listOf(cell) ?? [cell])]);
@@ -95,7 +97,7 @@ function typeOf(cells: readonly unknown[], info: InputInfo | undefined): string 
   }
 }
 
-/** Whole numbers stay whole where the model's field is so. */
+/** Whole numbers stay integers if the model's field is an integer. */
 function numberType(flat: readonly unknown[], known: string | undefined): string {
   if (known === 'VECTOR' || known === 'DECIMAL') return known === 'VECTOR' ? 'VECTOR' : 'FP64';
   if (known === undefined || !/INT/.test(known)) return 'FP64';
@@ -120,7 +122,7 @@ function cellText(where: string, value: unknown): string {
   }
 }
 
-/** The columns of an answer. Errors: Internal: it is no answer of V2. */
+/** Decodes a response to columns. Errors: Internal: not a V2 response. */
 export function tableAnswer(body: Uint8Array): Outputs {
   const text = Buffer.from(body.buffer, body.byteOffset, body.length).toString('utf8');
   return byName(

@@ -1,4 +1,4 @@
-// One request of V2's REST protocol with its tensors in binary, and the answer to it. Pure; any
+// Encodes one request of V2's REST protocol with binary tensors and decodes its response. Pure; any
 // thread. Source: docs/reference/protocols/v2-rest.md, Binary tensor data.
 import { ErrorCode, ServalError } from '../base/errors.js';
 import type { Datatype } from '../model/snapshot.js';
@@ -15,15 +15,16 @@ import type {
   Tensor,
 } from './types.js';
 
-/** A body with its head: `jsonBytes` of JSON, tensors behind; -1: JSON alone. */
+/** A body: `jsonBytes` of JSON, then the tensors; -1: JSON only. */
 export interface RequestBody {
   readonly body: ArrayBuffer;
   readonly jsonBytes: number;
 }
 
-/** The tensors of a request by the model's inputs; an input that the model has not needs its
- * datatype, and is for the model to refuse.
- * Errors: InvalidArgument naming input, dimension or element. */
+/**
+ * Encodes a request's tensors by the model's inputs; an input that the model does not have needs a
+ * datatype, and the model refuses it. Errors: InvalidArgument naming input, dimension or element.
+ */
 export function encodeInputs(infos: readonly InputInfo[], inputs: Inputs): EncodedTensor[] {
   return Object.entries(inputs).map(([name, value]) =>
     encodeInput(
@@ -54,7 +55,7 @@ function encodeInput(name: string, given: InputValue, info: InputInfo | undefine
   return { name, datatype, shape: sized, bytes, parameters };
 }
 
-/** All of it in one piece of memory. */
+/** Encodes the whole body in one buffer. */
 export function tensorBody(
   tensors: readonly EncodedTensor[],
   { outputs, parameters }: InferOptions,
@@ -92,8 +93,10 @@ interface AnswerHead {
   }[];
 }
 
-/** The answer's tensors, in memory of their own. `jsonBytes` 0: all of it is JSON.
- * Errors: Internal: it is no answer of V2. */
+/**
+ * Decodes a response's tensors into copies. `jsonBytes` 0: all of it is JSON. Errors: Internal: not
+ * a V2 response.
+ */
 export function tensorAnswer(body: Uint8Array, jsonBytes: number): Outputs {
   const json = Buffer.from(body.buffer, body.byteOffset, jsonBytes === 0 ? body.length : jsonBytes);
   let at = jsonBytes;
@@ -119,7 +122,7 @@ function parsedHead(json: Buffer): AnswerHead {
   return head as AnswerHead;
 }
 
-/** Not by assignment: an output may be called "__proto__". */
+/** Not assigned, because an output may be called "__proto__". */
 export function byName(tensors: readonly Tensor[]): Outputs {
   return Object.fromEntries(tensors.map((one) => [one.name, one]));
 }

@@ -1,5 +1,5 @@
-// What the library's calls take and give. Types only; any thread.
-// scripts/packaging/library-types.d.ts says the same to users of the package.
+// Arguments and results of the library's calls. Types only; any thread.
+// scripts/packaging/library-types.d.ts repeats them for users of the package.
 import type { Datatype, TensorInfo } from '../model/snapshot.js';
 
 export type TypedArray =
@@ -16,51 +16,53 @@ export type TypedArray =
 
 export type Scalar = number | bigint | boolean | string | null | Uint8Array;
 
-/** A scalar, lists in lists, or a typed array; lists may hold typed arrays. */
+/** A scalar, nested lists, or a typed array; lists may contain typed arrays. */
 export type Values = Scalar | TypedArray | readonly Values[];
 
 export type Parameters = Readonly<Record<string, string | number | boolean>>;
 
-/** Values with what they do not say themselves. */
+/** Values with facts that they do not carry themselves. */
 export interface TensorInput {
   readonly data: Values;
   readonly shape?: readonly number[] | undefined;
-  /** Of a model of columns, or to be checked against the model's. */
+  /** Needed for a tabular model, or checked against the model's. */
   readonly datatype?: string | undefined;
-  /** Of V2's tensor: `features`, `precision` and the others of models of columns. */
+  /** Parameters of V2's tensor: `features`, `precision` and the others of tabular models. */
   readonly parameters?: Parameters | undefined;
 }
 
 export type InputValue = Values | TensorInput;
 export type Inputs = Readonly<Record<string, InputValue>>;
 
-/** By datatype: a typed array; FP16 and BF16 as Float32Array, BOOL as Uint8Array of 0 and 1; BYTES
- * a list of strings, with a Uint8Array for an element that is not UTF-8. Of a model of columns a
- * list of cells: number, bigint, boolean, string, null for a missing one, lists for vectors. */
+/**
+ * By datatype: a typed array; FP16 and BF16 as Float32Array, BOOL as Uint8Array of 0 and 1; BYTES a
+ * list of strings, with a Uint8Array for an element that is not UTF-8. For a tabular model a list
+ * of cells: number, bigint, boolean, string, null for a missing one, lists for vectors.
+ */
 export type TensorData = TypedArray | readonly (string | Uint8Array)[] | readonly Cell[];
 export type Cell = number | bigint | boolean | string | null | readonly Cell[];
 
 export interface Tensor {
   readonly name: string;
   readonly datatype: string;
-  /** Of a model of columns the last one is -1 where lists differ in length. */
+  /** For a tabular model the last dimension is -1 if lists differ in length. */
   readonly shape: readonly number[];
   readonly data: TensorData;
 }
 
-/** By output name, in the order of the answer. */
+/** By output name, in the order of the response. */
 export type Outputs = Readonly<Record<string, Tensor>>;
 
 export interface InferOptions {
-  /** Those that are wanted; default: all. */
+  /** The wanted outputs; default: all. */
   readonly outputs?: readonly string[] | undefined;
-  /** Of V2's request: `priority`, `timeout` (microseconds), `strict` and the others. */
+  /** Parameters of V2's request: `priority`, `timeout` (microseconds), `strict` and the others. */
   readonly parameters?: Parameters | undefined;
-  /** Ends the call: it rejects with Cancelled. */
+  /** Cancels the call: it rejects with Cancelled. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What an input takes, as far as that is known. */
+/** The known facts of an input. */
 export type InputInfo = Pick<TensorInfo, 'name' | 'datatype' | 'shape' | 'unknownRank'>;
 
 export interface EncodedTensor {

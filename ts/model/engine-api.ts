@@ -114,7 +114,7 @@ export interface ModelSpec extends engine.ModelSpec {
    * settings say otherwise.
    */
   readonly isolation?: IsolationSpec;
-  /** Where it may run; resolved before the engine gets the spec. */
+  /** Devices that the model may run on; resolved before the engine gets the spec. */
   readonly placement?: Placement;
   /** The file at `path` is a TensorRT engine; resolved before the engine gets the spec. */
   readonly plan?: PlanSpec;

@@ -4,7 +4,7 @@ import { echo, nearestWord } from '../base/text.js';
 import type { ConfigProblem } from './problem.js';
 import type { FieldSchema, MessageSchema, MessageValue } from './schema.js';
 
-/** Where the members of decoded messages were written. */
+/** Positions at which the members of decoded messages were written. */
 export interface Places {
   /** Location of the message itself, of a member, or of one element of a member. */
   at(message: MessageValue, field?: string, index?: number): string;

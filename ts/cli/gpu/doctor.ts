@@ -29,7 +29,7 @@ export interface TriedProvider {
   readonly reason: string;
 }
 
-/** What `--json` prints. */
+/** The report that `--json` prints. */
 export interface DoctorReport {
   readonly driver: {
     /** Why libcuda.so.1 cannot be opened; "" = it is present. */

@@ -10,7 +10,7 @@ import type { SignatureInfo, TensorInfo } from '../../model/snapshot.js';
 import { planOf } from '../../models/config/engine-settings.js';
 import type { FoundModel, FoundVersion } from '../../models/registry/sources/repository.js';
 
-/** What `--json` prints. */
+/** The report that `--json` prints. */
 export interface PlanReport {
   readonly name: string;
   readonly version: string;

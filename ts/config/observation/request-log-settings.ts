@@ -3,13 +3,15 @@
 export const REQUEST_LOG_FORMATS = ['json', 'raw', 'tfrecord'] as const;
 export type RequestLogFormat = (typeof REQUEST_LOG_FORMATS)[number];
 
-/** Values of each tensor in a line; Infinity: all. 0: none, and no member that has them. */
+/**
+ * Values of each tensor in a line; Infinity: all. 0: none, and the member for values is omitted.
+ */
 export type ValuesMax = number;
 
 export interface RequestLogSettings {
-  /** Where all models' requests go; undefined: only models.config says what is logged. */
+  /** The folder for all models' requests; undefined: only models.config enables logging. */
   readonly folder: string | undefined;
-  /** 0 .. 1 */
+  /** Fraction of requests, 0 to 1. */
   readonly sampling: number;
   readonly format: RequestLogFormat;
   readonly values: ValuesMax;

@@ -7,7 +7,7 @@ import { configError, lastText, type Written } from '../values/values.js';
 
 const path = { kind: 'path' } as const;
 const text = { kind: 'text' } as const;
-/** Of one file, and files of one log. */
+/** Megabytes of one file, and files of one log. */
 const FILE_MB_MAX = 1_000_000;
 const FILES_MAX = 100_000;
 const VALUES_MAX = 1_000_000_000;

@@ -1,5 +1,5 @@
 // The flags of tracing: rows of the table of settings. Control plane, start-up only. Data only.
-// Names are Triton's where it has them.
+// Names are Triton's where Triton has the flag.
 import { flag, type FlagType } from '../values/flag-row.js';
 
 const COUNT: FlagType = { kind: 'int', min: 0, max: 2_147_483_647 };

@@ -1,34 +1,37 @@
-// The settings of tracing: flags of our own, Triton's --trace-config and its older flags, and what
-// OpenTelemetry's environment says of the collector. Control plane, start-up only; pure but for the
-// environment. Source: server/src/command_line_parser.cc; docs/user_guide/trace.md (Triton);
-// OpenTelemetry protocol exporter, "Configuration options".
+// The settings of tracing: Serval's flags, Triton's --trace-config and its older flags, and
+// OpenTelemetry's environment variables for the collector. Control plane, start-up only; pure
+// except for the environment. Source: server/src/command_line_parser.cc; docs/user_guide/trace.md
+// (Triton); OpenTelemetry protocol exporter, "Configuration options".
 import { resolve } from 'node:path';
 import { echo } from '../../base/text.js';
 import type { SettingsReader } from '../values/settings-reader.js';
 import { configError, textValue, type Written } from '../values/values.js';
 
-/** What requests are traced by; Triton's names are in ts/server/observe/tracing/settings.ts. */
+/**
+ * The rules by which requests are traced; Triton's names are in
+ * ts/server/observe/tracing/settings.ts.
+ */
 export interface TraceValues {
-  /** Whether there are traces at all: TIMESTAMPS, or OFF. */
+  /** Enables traces: TIMESTAMPS, or OFF. */
   readonly on: boolean;
-  /** One in so many; 0 = those alone that their caller traces. */
+  /** Traces one request in this number; 0 = only requests that their caller traces. */
   readonly rate: number;
-  /** How many still; -1 = any number. */
+  /** Remaining number of traces; -1 = unlimited. */
   readonly count: number;
-  /** Traces of one file; 0 = one file for all. */
+  /** Traces per file; 0 = one file for all. */
   readonly logFrequency: number;
 }
 
 export interface OtlpSettings {
   readonly url: string;
   readonly protocol: 'http' | 'grpc';
-  /** Attributes of the resource, beside ours. */
+  /** Attributes of the resource, in addition to Serval's own. */
   readonly resource: Readonly<Record<string, string>>;
-  /** Traces that wait for the collector; more are dropped. */
+  /** Traces that wait for the collector; further ones are dropped. */
   readonly waitingMax: number;
-  /** How long a trace waits for company. */
+  /** How long a trace waits to be sent together with others. */
   readonly delayMs: number;
-  /** Spans of one message. */
+  /** Spans per message. */
   readonly spansMax: number;
 }
 
@@ -36,10 +39,10 @@ export type TraceMode = 'triton' | 'opentelemetry';
 
 export interface TraceConfig extends TraceValues {
   readonly mode: TraceMode;
-  /** Absolute; "" = none. */
+  /** Absolute path; "" = none. */
   readonly file: string;
   readonly otlp: OtlpSettings;
-  /** Settings of the mode as they were given, for who asks. */
+  /** Settings of the mode as they were given, for the API that reports them. */
   readonly options: Readonly<Record<string, string>>;
 }
 
@@ -50,7 +53,7 @@ const TRACES_PATH = 'v1/traces';
 const OTLP_DEFAULTS = { waitingMax: 2048, delayMs: 5000, spansMax: 512 };
 const MODES: readonly TraceMode[] = ['triton', 'opentelemetry'];
 
-/** Of --trace-config: what was given last of each, and each resource attribute. */
+/** Parsed --trace-config: the last value of each setting, and each resource attribute. */
 interface Given {
   readonly global: ReadonlyMap<string, Written>;
   readonly triton: ReadonlyMap<string, Written>;
@@ -124,7 +127,7 @@ function refuseFile(where: string): never {
   throw configError(where, 'expected the mode triton with it, got opentelemetry');
 }
 
-/** undefined: nothing is said. */
+/** undefined: the flags do not set a level. */
 function levelOf(read: SettingsReader, { global }: Given): boolean | undefined {
   const written = global.get('level') ?? read.given('trace-level');
   if (written === undefined) return undefined;
@@ -133,7 +136,7 @@ function levelOf(read: SettingsReader, { global }: Given): boolean | undefined {
   return on;
 }
 
-/** MIN and MAX are Triton's older words. */
+/** MIN and MAX are Triton's older words for TIMESTAMPS. */
 function levelWord(where: string, text: string): boolean {
   switch (text.toUpperCase()) {
     case 'OFF':
@@ -164,7 +167,7 @@ function numberOf({ where, texts }: Written, least: number): number {
   throw configError(where, `expected a whole number of ${least} to ${INT_MAX}, got ${echo(text)}`);
 }
 
-/** Each `SETTING=VALUE` or `MODE,SETTING=VALUE`. */
+/** Parses `SETTING=VALUE` and `MODE,SETTING=VALUE`. */
 function traceConfigs(written: Written | undefined): Given {
   const found = {
     global: new Map<string, Written>(),
@@ -221,12 +224,13 @@ function otlpSettings(
 
 type Endpoint = Pick<OtlpSettings, 'url' | 'protocol'>;
 
-// `addsPath`: a URL without a path is that of a collector; Triton's is used as it is.
+// `addsPath`: a URL without a path names a collector and gets the default path; Triton's URL is
+// used unchanged.
 function writtenUrl(written: Written, addsPath: boolean): Endpoint {
   const text = textValue(written);
   const withScheme = /^[a-z]+:\/\//i.test(text) ? text : `http://${text}`;
   const isGrpc = /^grpcs?:/i.test(withScheme);
-  // grpc:// is no scheme that a URL has a host by.
+  // The URL class finds no host in a grpc:// URL.
   const url = parsedUrl(withScheme.replace(/^grpc/i, 'http'));
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.hostname === '') {
     throw configError(
@@ -243,7 +247,7 @@ function parsedUrl(text: string): URL | undefined {
   return URL.canParse(text) ? new URL(text) : undefined;
 }
 
-/** Source: OpenTelemetry's OTEL_EXPORTER_OTLP_*: of traces alone, of all signals. */
+/** Source: OpenTelemetry's OTEL_EXPORTER_OTLP_*: those for traces before those for all signals. */
 function environmentUrl(environment: Readonly<Record<string, string | undefined>>): Endpoint {
   const value = (name: string): string =>
     environment[`OTEL_EXPORTER_OTLP_TRACES_${name}`] ||

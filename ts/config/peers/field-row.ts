@@ -1,19 +1,21 @@
-// What a row of the tables of other servers' configuration files is: a field of a message, and what
-// becomes of it. Control plane; data only.
+// A row of the tables of other servers' configuration files: a field of a message and how Serval
+// handles it. Control plane; data only.
 
-/** no effect: a warning when it is written. not yet, not here: its model, or its file, is refused.
- * A row of a message without a table of its own holds for everything in it. */
+/**
+ * no effect: warns when the field is set. not yet, not here: refuses its model or its file. A row
+ * of a message without its own table applies to everything in it.
+ */
 export type FieldState = 'works' | 'no effect' | 'not yet' | 'not here';
 
 export interface FieldRow {
   readonly state: FieldState;
-  /** A clause without a full stop; "" = nothing to say. */
+  /** A clause without a full stop; "" = none. */
   readonly note: string;
-  /** true: an empty message means something too. */
+  /** true: an empty message is meaningful too. */
   readonly byPresence: boolean;
 }
 
-/** Message, as its schema calls it -> field -> row. */
+/** Message, by its schema name, to field to row. */
 export type FieldTable = Readonly<Record<string, Readonly<Record<string, FieldRow>>>>;
 
 const row =
@@ -25,7 +27,7 @@ export const noEffect = row('no effect');
 export const notYet = row('not yet');
 export const notHere = row('not here');
 
-/** Fields that mean what they mean there. */
+/** Rows of fields that have the same meaning as in the other server. */
 export function works<Names extends string>(...names: readonly Names[]): Record<Names, FieldRow> {
   return Object.fromEntries(names.map((name) => [name, worksBut('')])) as Record<Names, FieldRow>;
 }

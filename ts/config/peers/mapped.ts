@@ -1,21 +1,21 @@
-// Flags of TensorFlow Serving and Triton that mean a setting of another name or form here. Control
-// plane, start-up only; pure.
-// Source: server/src/command_line_parser.cc; README of Triton's ONNX Runtime backend.
+// Converts flags of TensorFlow Serving and Triton whose setting has another name or form in Serval.
+// Control plane, start-up only; pure. Source: server/src/command_line_parser.cc; README of Triton's
+// ONNX Runtime backend.
 import { echo } from '../../base/text.js';
 import { configError, switchOf, type Written } from '../values/values.js';
 import type { GivenPeerFlag, TakenPeerFlags } from './peers.js';
 
 type Given = GivenPeerFlag & { readonly text: string };
 
-/** Backends of Triton's that are here; "" = all. */
+/** Triton's backends that Serval has; "" = all. */
 const BACKENDS = ['', 'onnxruntime', 'tensorflow'];
-/** Settings of backends, canonical, and the flags that say the same. */
+/** Backend settings (canonical names) and the equivalent flags. */
 const BACKEND_SETTINGS: Readonly<Record<string, string>> = {
   'default-max-batch-size': 'default-max-batch-size',
   'intra-op-thread-count': 'intra-op-threads',
   'inter-op-thread-count': 'inter-op-threads',
 };
-/** One pool is shared by all models. */
+/** Serval always shares one pool among all models. */
 const GLOBAL_POOL = 'enable-global-threadpool';
 
 /** Errors: InvalidArgument naming the flag. */
@@ -36,7 +36,7 @@ export function mappedSettings(given: readonly Given[], folder: string): TakenPe
       case 'backend-config':
         ignored.push(...backendConfig(one, set));
         break;
-      default: // the log's, below
+      default: // logLevel() below handles the flags of the log
     }
   }
   const level = logLevel(given);
@@ -44,7 +44,7 @@ export function mappedSettings(given: readonly Given[], folder: string): TakenPe
   return { settings, ignored };
 }
 
-/** Triton's four switches as a level; undefined: none was given. */
+/** Returns Triton's four log switches as a level; undefined: none was given. */
 function logLevel(given: readonly Given[]): { where: string; text: string } | undefined {
   const last = (name: string): Given | undefined => given.findLast((one) => one.flag.name === name);
   const flags = [
@@ -66,7 +66,7 @@ function logLevel(given: readonly Given[]): { where: string; text: string } | un
   return { where, text: flags[first]?.level ?? 'off' };
 }
 
-/** A switch, or a number of which 1 and more are on. */
+/** Reads a switch, or a number of which 1 and above mean on. */
 function isOn({ text, where, flag }: Given): boolean {
   const value = switchOf(text) ?? (/^\d{1,9}$/.test(text) ? Number(text) > 0 : undefined);
   if (value !== undefined) return value;
@@ -74,7 +74,7 @@ function isOn({ text, where, flag }: Given): boolean {
   throw configError(where, `expected ${expected}, got ${echo(text)}`);
 }
 
-/** Answers what has no effect. */
+/** Returns the parts that have no effect. */
 function metricsConfig({ text, where, flag }: Given): readonly string[] {
   const [, name = '', value = ''] = /^([^=,]+)=(.+)$/s.exec(text) ?? [];
   const at = `${where} ${name}`;
@@ -94,7 +94,7 @@ function metricsConfig({ text, where, flag }: Given): readonly string[] {
   }
 }
 
-/** `backend,setting=value` or `setting=value`. Answers what has no effect. */
+/** Parses `backend,setting=value` or `setting=value`. Returns the parts that have no effect. */
 function backendConfig(
   { text, where }: Given,
   set: (name: string, where: string, text: string) => void,

@@ -1,5 +1,5 @@
-// The flags of TensorFlow Serving and Triton that are none of ours: what becomes of those that were
-// given. Control plane, start-up only; loaded when a command line has one.
+// Handles given flags of TensorFlow Serving and Triton that Serval does not have. Control plane,
+// start-up only; loaded only when a command line has such a flag.
 import { echo } from '../../base/text.js';
 import { configError, type Written } from '../values/values.js';
 import { mappedSettings } from './mapped.js';
@@ -12,13 +12,13 @@ export interface GivenPeerFlag {
   readonly flag: PeerFlag;
   /** "--log_verbose" */
   readonly where: string;
-  /** undefined: nothing stands behind it. */
+  /** undefined: the flag has no value. */
   readonly text: string | undefined;
 }
 
-/** What flags of other servers came to. */
+/** The result of converting other servers' flags. */
 export interface TakenPeerFlags {
-  /** By names of ours; what is given by those names wins. */
+  /** By Serval's names; settings that were given by those names take precedence. */
   readonly settings: ReadonlyMap<string, Written>;
   /** "--flag: why" */
   readonly ignored: readonly string[];
@@ -31,7 +31,7 @@ const PEERS = [
 
 const REFUSALS = { 'not yet': 'not here yet', 'not here': 'not here' } as const;
 
-/** `name` is canonical. A flag of ours is not one of theirs. */
+/** `name` is canonical. Flags that Serval has too are not peer flags. */
 export function findPeerFlag(name: string): PeerFlag | undefined {
   for (const { flags } of PEERS) {
     const found = flags.find((one) => one.name === name);
@@ -40,8 +40,10 @@ export function findPeerFlag(name: string): PeerFlag | undefined {
   return undefined;
 }
 
-/** Why a key of the configuration file that is another server's flag is none; undefined: it is
- * nobody's flag. `name` is canonical. */
+/**
+ * Returns why a configuration-file key that is another server's flag is refused; undefined: no
+ * server has such a flag. `name` is canonical.
+ */
 export function peerKeyRefusal(name: string): string | undefined {
   const found = findPeerFlag(name);
   if (found === undefined) return undefined;
@@ -58,7 +60,7 @@ export function peerKeyRefusal(name: string): string | undefined {
   }
 }
 
-/** Errors: InvalidArgument naming a flag that is not here, and what to do instead. */
+/** Errors: InvalidArgument naming an unsupported flag and what to use instead. */
 export function takePeerFlags(given: readonly GivenPeerFlag[], folder: string): TakenPeerFlags {
   const ignored: string[] = [];
   const mapped: (GivenPeerFlag & { readonly text: string })[] = [];

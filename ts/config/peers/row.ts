@@ -1,23 +1,25 @@
-// What a row of the tables of other servers' flags is, and short forms that make rows. Control
-// plane; read when a command line has a flag that is not ours, and by what writes the docs.
+// A row of the tables of other servers' flags, and short constructors of rows. Control plane; read
+// when a command line has a flag that is not Serval's, and by the generator of the docs.
 import { switchOf } from '../values/values.js';
 
-/** works: a flag here, by this name or another. mapped: ts/config/peers/mapped.ts says what it
- * means. no effect: taken with a warning. not yet, not here: refused by name. */
+/**
+ * works: Serval has the flag, by this name or another. mapped: ts/config/peers/mapped.ts converts
+ * it. no effect: accepted with a warning. not yet, not here: refused by name.
+ */
 export type PeerState = 'works' | 'mapped' | 'no effect' | 'not yet' | 'not here';
 
-/** A flag of another server, in its newest version. */
+/** A flag of another server in its newest version. */
 export interface PeerFlag {
   /** Kebab-case. */
   readonly name: string;
   readonly state: PeerState;
-  /** What stands for the value; "BOOL" also stands alone. */
+  /** The placeholder of the value; "BOOL" flags may also be given without one. */
   readonly value: string;
-  /** Values that ask for what is so anyway: taken without a word, whatever the state. */
+  /** Values that ask for Serval's fixed behaviour: accepted silently, whatever the state. */
   readonly harmless: readonly string[];
-  /** Why it has no effect; what to do instead; what is different. No full stop. */
+  /** Explains why it has no effect, what to use instead, or what differs. No full stop. */
   readonly note: string;
-  /** Of docs/, with an anchor where there is one; "" = none. */
+  /** Page in docs/, with an anchor if there is one; "" = none. */
   readonly page: string;
 }
 
@@ -40,11 +42,11 @@ export const noEffect = row('no effect');
 export const notYet = row('not yet');
 export const notHere = row('not here');
 
-/** A flag of ours; findFlag() knows it by this name. */
+/** A flag that Serval has; findFlag() finds it by this name. */
 export const works = (name: string, value: string, page = '', note = ''): PeerFlag =>
   row('works')(name, value, note, { page });
 
-/** Whether the value asks for what is so anyway. */
+/** Returns whether the value asks for Serval's fixed behaviour. */
 export function isHarmless(flag: PeerFlag, written: string): boolean {
   const asSwitch = flag.value === 'BOOL' ? switchOf(written) : undefined;
   const text = asSwitch === undefined ? written.toLowerCase() : String(asSwitch);

@@ -1,6 +1,5 @@
-// All fields of TensorFlow Serving's configuration files, and what becomes of each. Control plane;
-// data only.
-// Source: tfserving.md 3.2, 3.5, 3.7, 3.8.
+// All fields of TensorFlow Serving's configuration files and how Serval handles each. Control
+// plane; data only. Source: tfserving.md 3.2, 3.5, 3.7, 3.8.
 import { noEffect, notHere, works, worksBut, type FieldTable } from './field-row.js';
 
 /** --model_config_file, and HandleReloadConfigRequest. */

@@ -1,5 +1,5 @@
-// All flags of tensorflow_model_server 2.20, in the order of its main.cc, and what becomes of each.
-// Control plane; data only. Names are kebab-case here; TensorFlow Serving writes underscores.
+// All flags of tensorflow_model_server 2.20, in the order of its main.cc, and how Serval handles
+// each. Control plane; data only. Names are kebab-case here; TensorFlow Serving writes underscores.
 // Source: tfserving.md 3.1; tensorflow_serving/model_servers/main.cc.
 import { mapped, noEffect, notHere, works, type PeerFlag } from './row.js';
 

@@ -1,6 +1,6 @@
-// All fields of config.pbtxt (inference.ModelConfig) that are reached, and what becomes of each.
-// Control plane; data only. Parameters have a table of their own (triton-parameters.ts).
-// Source: triton-inference-server/common protobuf/model_config.proto; v2-protocol.md 3.
+// All reachable fields of config.pbtxt (inference.ModelConfig) and how Serval handles each. Control
+// plane; data only. triton-parameters.ts has the table of parameters. Source:
+// triton-inference-server/common protobuf/model_config.proto; v2-protocol.md 3.
 import { noEffect, notHere, notYet, works, worksBut, type FieldTable } from './field-row.js';
 
 const IN_PLACE = noEffect('tensors are read and written where they lie');

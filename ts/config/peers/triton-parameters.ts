@@ -1,11 +1,11 @@
-// Names under `parameters` of config.pbtxt that are known, of all backends that are here, and what
-// becomes of each. Control plane; data only. Their values: ts/models/config/triton-checks.ts.
+// Known names under `parameters` of config.pbtxt, for all backends that Serval has, and how it
+// handles each. Control plane; data only. ts/models/config/triton-checks.ts checks their values.
 // Source: READMEs of Triton's ONNX Runtime and TensorFlow backends.
 import { noEffect, works, worksBut, type FieldRow } from './field-row.js';
 
 const ONE_POOL = noEffect('one pool of threads is shared by all models: --intra-op-threads');
 
-/** Of config.pbtxt itself. */
+/** Parameters of config.pbtxt itself. */
 export const TRITON_PARAMETERS: Readonly<Record<string, FieldRow>> = {
   ...works('intra_op_thread_count', 'inter_op_thread_count', 'execution_mode'),
   ...works('enable_mem_arena', 'enable_mem_pattern'),
@@ -25,8 +25,11 @@ export const TRITON_PARAMETERS: Readonly<Record<string, FieldRow>> = {
   ...works('serval.split', 'serval.pad_inner', 'serval.allowed_rows', 'serval.allow_random'),
 };
 
-/** Of the null backend alone. */
+/** Parameters of the null backend only. */
 export const NULL_PARAMETERS: Readonly<Record<string, FieldRow>> = works('mode', 'delay_us');
 
-/** ONNX Runtime's own: those of its table (ts/model/generated/runtime-options.ts) are passed on. */
+/**
+ * Prefix of ONNX Runtime's own options: those in its table (ts/model/generated/runtime-options.ts)
+ * are passed on.
+ */
 export const SESSION_PREFIX = 'session.';

@@ -1,6 +1,5 @@
-// All flags of tritonserver 26.x, in the order of its help, and what becomes of each. Control
-// plane; data only.
-// Source: server/src/command_line_parser.cc; v2-protocol.md 3, 10.
+// All flags of tritonserver 26.x, in the order of its help, and how Serval handles each. Control
+// plane; data only. Source: server/src/command_line_parser.cc; v2-protocol.md 3, 10.
 import { mapped, noEffect, notHere, notYet, works, type PeerFlag } from './row.js';
 
 const NO_PARAMETERS = 'headers become parameters of requests, which models here do not read';

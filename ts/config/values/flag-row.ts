@@ -1,4 +1,4 @@
-// A row of the table of settings: a flag, and the member of the configuration that has its value.
+// A row of the table of settings: a flag, and the configuration member that holds its value.
 // Control plane, start-up only.
 import type { AttachOptions } from '../../base/generated/attach-options.js';
 import type { ProviderOptions } from '../../model/engine-api.js';
@@ -13,7 +13,7 @@ import {
   type Written,
 } from './values.js';
 
-/** How a flag's text becomes a value. "list" flags may be repeated. */
+/** Conversion of a flag's text to a value. "list" flags may be repeated. */
 export type FlagType =
   | { readonly kind: 'text' }
   | { readonly kind: 'path' }
@@ -21,27 +21,27 @@ export type FlagType =
   | { readonly kind: 'text-list' }
   | { readonly kind: 'int'; readonly min: number; readonly max: number }
   | { readonly kind: 'bool' }
-  /** Bytes, also as 512M or 4G. */
+  /** Bytes, also written as 512M or 4G. */
   | { readonly kind: 'size' }
   | { readonly kind: 'choice'; readonly choices: readonly string[] }
   | { readonly kind: 'graph-optimization' }
   | { readonly kind: 'providers' };
 
 export interface FlagRow {
-  /** Kebab-case; underscores and camelCase mean the same. */
+  /** Kebab-case; underscores and camelCase are equivalent. */
   readonly name: string;
   readonly aliases: readonly string[];
   readonly type: FlagType;
-  /** As it would be written; "" = none. */
+  /** The default as it is written; "" = none. */
   readonly default: string;
   /** The placeholder of the value in --help. */
   readonly value: string;
   readonly help: string;
-  /** Given as plain arguments on the command line; a key only in the file. */
+  /** A plain argument on the command line; only in the file is it a key. */
   readonly positional?: true;
-  /** A flag only; no key of the file. */
+  /** Only a flag; not a key of the file. */
   readonly commandLineOnly?: true;
-  /** The library and the commands that load a model without a server have it too. */
+  /** Also a setting of the library and of commands that load a model without a server. */
   readonly ofModels?: true;
 }
 
@@ -65,7 +65,7 @@ type ValueOf<T extends FlagType> = T extends { readonly choices: readonly (infer
 export interface Setting<To extends string = string, V = unknown> extends FlagRow {
   /** The member: "httpPort", "model.instances". */
   readonly to: To;
-  /** The option of the engine that has the same value. */
+  /** The engine option that has the same value. */
   readonly engine?: keyof AttachOptions;
   readonly valueIn: (read: SettingsReader) => V;
 }
@@ -77,18 +77,20 @@ type RowExtra = Pick<FlagRow, 'positional' | 'commandLineOnly' | 'ofModels'> & {
 type SettingExtra<T extends FlagType, V> = RowExtra & {
   /** Converts the value. */
   readonly as?: (value: ValueOf<T>) => V;
-  /** Reads the text in place of the flag's type; absent for a flag without a default that is not
-   * given. */
+  /**
+   * Reads the text instead of the flag's type; not called for a flag without a default that is not
+   * given.
+   */
   readonly read?: (written: Written) => V;
   readonly engine?: OptionsWith<V>;
 };
 
-/** The engine's options whose values may be a V. */
+/** The engine options that accept a V. */
 type OptionsWith<V> = {
   [K in keyof AttachOptions]-?: V extends AttachOptions[K] ? K : never;
 }[keyof AttachOptions];
 
-/** The type of a flag with one of these words. */
+/** The type of a flag whose value is one of these words. */
 export const choice = <const C extends readonly string[]>(choices: C) =>
   ({ kind: 'choice', choices }) as const;
 
@@ -104,7 +106,7 @@ export function flag(
   return { name, aliases, type, default: String(standard), value, help, ...rest };
 }
 
-/** A flag whose value is the member `to` of the configuration. */
+/** Makes the row of a flag whose value is the configuration member `to`. */
 export function setting<const To extends string, const T extends FlagType, V = ValueOf<T>>(
   to: To,
   name: string,
@@ -155,7 +157,7 @@ type GroupOf<S extends Setting, Group extends string> = {
   readonly [One in S as One['to'] extends `${Group}.${infer Name}` ? Name : never]: ValueIn<One>;
 };
 
-/** The part of the configuration that rows give. */
+/** The part of the configuration that rows fill. */
 export type SettingValues<S extends Setting> = {
   readonly [Head in HeadOf<S['to']>]: [Extract<S, { readonly to: Head }>] extends [never]
     ? GroupOf<S, Head>
@@ -167,7 +169,7 @@ export type SettingsOf<Rows extends readonly FlagRow[]> = Extract<Rows[number], 
 
 const isSetting = (row: FlagRow): row is Setting => 'to' in row;
 
-/** The values of the rows that are settings. Errors: InvalidArgument naming the flag. */
+/** Reads the values of the rows that are settings. Errors: InvalidArgument naming the flag. */
 export function settingValues<const Rows extends readonly FlagRow[]>(
   rows: Rows,
   read: SettingsReader,
@@ -179,11 +181,11 @@ export function settingValues<const Rows extends readonly FlagRow[]>(
     if (name === undefined) values[head] = value;
     else values[head] = { ...(values[head] as object | undefined), [name]: value };
   }
-  // The keys and values are those of the rows, which the type is made of.
+  // The keys and values come from the rows that the type is derived from.
   return values as SettingValues<SettingsOf<Rows>>;
 }
 
-/** The engine's options that rows name, from a configuration. */
+/** Returns the engine options that rows name, from a configuration. */
 export function engineValues(rows: readonly FlagRow[], config: object): AttachOptions {
   const options: Record<string, unknown> = {};
   for (const { to, engine } of rows.filter(isSetting)) {
@@ -192,6 +194,6 @@ export function engineValues(rows: readonly FlagRow[], config: object): AttachOp
       .split('.')
       .reduce<unknown>((value, name) => (value as Record<string, unknown>)[name], config);
   }
-  // setting() lets a row name only an option of its value's type.
+  // setting() lets a row name only an option with its value's type.
   return options;
 }

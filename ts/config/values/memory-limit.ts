@@ -1,21 +1,21 @@
-// The default of --memory-limit: half of what the process may still take when it starts. What
-// bounds it is the cgroup (a container's limit), the address space (ulimit -v) or the machine.
-// Control plane, start-up only. Source: Linux cgroups v1 and v2, proc(5).
+// The default of --memory-limit: half of the memory that the process may still use at startup. The
+// bound is the cgroup (a container's limit), the address space (ulimit -v) or the machine. Control
+// plane, start-up only. Source: Linux cgroups v1 and v2, proc(5).
 import { readFileSync } from 'node:fs';
 import { MEMORY_LIMIT_MIN } from '../../base/limits.js';
 
 /** In bytes; Infinity where there is no such limit. */
 export interface MemoryFacts {
-  /** Of the cgroup and those around it, the smallest limit. */
+  /** The smallest limit of the cgroup and its ancestors. */
   readonly cgroupBytes: number;
   readonly machineBytes: number;
   readonly addressBytes: number;
-  /** Resident in memory, and mapped, already. */
+  /** Memory that is already resident, and already mapped. */
   readonly residentBytes: number;
   readonly mappedBytes: number;
 }
 
-/** Half of what is left of the tightest limit, at least MEMORY_LIMIT_MIN. */
+/** Returns half of what remains of the tightest limit, at least MEMORY_LIMIT_MIN. */
 export function defaultMemoryLimit(facts: MemoryFacts): number {
   const left = Math.min(
     Math.min(facts.cgroupBytes, facts.machineBytes) - facts.residentBytes,
@@ -43,9 +43,11 @@ function kibIn(text: string, key: string): number | undefined {
   return found === undefined ? undefined : Number(found) * 1024;
 }
 
-/** The smallest limit of the process's cgroup and its parents. `root`: where they are mounted;
- * `own`: the text of /proc/self/cgroup. In a container the own path may not exist below the root:
- * then the root's own files count. */
+/**
+ * Returns the smallest limit of the process's cgroup and its parents. `root`: the mount point;
+ * `own`: the text of /proc/self/cgroup. In a container the process's own path may not exist below
+ * the root: then the root's files count.
+ */
 export function cgroupLimit(root: string, own: string): number {
   let limit = Infinity;
   for (const line of own.split('\n')) {
@@ -63,7 +65,7 @@ export function cgroupLimit(root: string, own: string): number {
   return limit;
 }
 
-/** What Linux tells of this process and machine. */
+/** Reads the limits of this process and machine from Linux. */
 export function readMemoryFacts(): MemoryFacts {
   const status = fileText('/proc/self/status');
   const address = /^Max address space\s+(\d+)/m.exec(fileText('/proc/self/limits'))?.[1];

@@ -1,5 +1,5 @@
-// A PATH of the command line, of the file of settings or of the library: a place, and the name that
-// its model is to have. Control plane.
+// A PATH of the command line, the configuration file or the library: a location and the name for
+// its model. Control plane.
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { echo } from '../../base/text.js';
@@ -7,20 +7,22 @@ import { configError } from './values.js';
 
 export interface NamedPath {
   readonly name: string;
-  /** Absolute. */
+  /** Absolute path. */
   readonly path: string;
 }
 
-/** Absolute; a text alone serves under the names that the files and folders have. */
+/** Absolute path; a plain string serves models under the names of the files and folders. */
 export type ModelPath = string | NamedPath;
 
-/** A scheme, and what follows "://". */
+/** A scheme and the text after "://". */
 const URI = /^([A-Za-z][A-Za-z0-9+.-]*):\/\/(.*)$/s;
-/** "name=path", where no file or folder is called so as a whole. */
+/** "name=path", unless a file or folder has the whole text as its name. */
 const NAMED = /^([^/\\=]+)=(.+)$/s;
 
-/** What a PATH says; relative ones count from `folder`. `where` is for errors.
- * Errors: those of localPath(). */
+/**
+ * Parses a PATH; relative ones are resolved against `folder`. `where` names it in errors. Errors:
+ * those of localPath().
+ */
 export function modelPath(folder: string, text: string, where = 'PATH'): ModelPath {
   const whole = resolve(folder, text);
   const [, name, path] = NAMED.exec(text) ?? [];
@@ -30,8 +32,10 @@ export function modelPath(folder: string, text: string, where = 'PATH'): ModelPa
   return { name, path: localPath(folder, path, where) };
 }
 
-/** Absolute; `text` is a path, or a file:// URI as TensorFlow Serving takes it.
- * Errors: config's: another scheme. */
+/**
+ * Returns an absolute path; `text` is a path, or a file:// URI as in TensorFlow Serving. Errors:
+ * InvalidArgument: another scheme.
+ */
 export function localPath(folder: string, text: string, where: string): string {
   const [, scheme, rest = ''] = URI.exec(text) ?? [];
   if (scheme === undefined) return resolve(folder, text);
@@ -47,7 +51,7 @@ export function localPath(folder: string, text: string, where: string): string {
   );
 }
 
-/** The place without the name. */
+/** Returns the location without the name. */
 export function placeOf(given: ModelPath): string {
   return typeof given === 'string' ? given : given.path;
 }

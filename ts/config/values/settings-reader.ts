@@ -5,7 +5,7 @@ import type { Written } from './values.js';
 export interface SettingsReader {
   readonly int: (name: string) => number;
   readonly bool: (name: string) => boolean;
-  /** The same of a text that was written elsewhere. */
+  /** Same as `int`, for a text that was written elsewhere. */
   readonly intOf: (name: string, from: Written) => number;
   readonly boolOf: (from: Written) => boolean;
   readonly written: (name: string) => Written;

@@ -5,8 +5,10 @@ import { MEMORY_LIMIT_MIN } from '../../base/limits.js';
 import type { ProviderOptions } from '../../model/engine-api.js';
 import { echo, meant } from '../../base/text.js';
 
-/** What was written for one setting. `where` names the place in errors ("--http-port",
- * "serval.yaml:3:7: http-port"); `folder` is what relative paths are relative to. */
+/**
+ * The text of one setting. `where` names its origin in errors ("--http-port", "serval.yaml:3:7:
+ * http-port"); relative paths are resolved against `folder`.
+ */
 export interface Written {
   readonly where: string;
   readonly texts: readonly string[];
@@ -28,12 +30,12 @@ export function configError(where: string, message: string): ServalError {
   return new ServalError(ErrorCode.InvalidArgument, `${where}: ${message}`);
 }
 
-/** The text that counts: the last one where a flag was given more than once. */
+/** Returns the effective text: the last one if a flag was repeated. */
 export function lastText(written: Written): string {
   return written.texts.at(-1) ?? '';
 }
 
-/** Errors: InvalidArgument when not a whole decimal number in the row's range. */
+/** Errors: InvalidArgument unless it is a whole decimal number in the row's range. */
 export function intValue(row: FlagRow, written: Written): number {
   const text = lastText(written);
   const { type } = row;
@@ -46,8 +48,10 @@ export function intValue(row: FlagRow, written: Written): number {
   );
 }
 
-/** A number of bytes: 268435456, 256M, 4G (powers of 1024); 0 where that is written.
- * Errors: InvalidArgument when it is no such number, or below MEMORY_LIMIT_MIN. */
+/**
+ * Parses a number of bytes: 268435456, 256M, 4G (powers of 1024), or 0. Errors: InvalidArgument
+ * when it is not such a number, or is below MEMORY_LIMIT_MIN.
+ */
 export function sizeValue(written: Written): number {
   const text = lastText(written);
   const [, digits = '', unit = ''] = /^(\d{1,15})([KMGT]?)(?:i?B)?$/i.exec(text) ?? [];
@@ -65,7 +69,10 @@ export function sizeValue(written: Written): number {
 const TRUE_WORDS = new Set(['true', 'on', '1']);
 const FALSE_WORDS = new Set(['false', 'off', '0']);
 
-/** A switch as TensorFlow Serving, Triton and gRPC spell it, in any case; undefined: it is none. */
+/**
+ * Parses a switch as TensorFlow Serving, Triton and gRPC spell it, in any case; undefined: not a
+ * switch.
+ */
 export function switchOf(text: string): boolean | undefined {
   const word = text.toLowerCase();
   if (TRUE_WORDS.has(word)) return true;
@@ -80,7 +87,7 @@ export function boolValue(written: Written): boolean {
   throw configError(written.where, `expected true (on, 1) or false (off, 0), got ${echo(text)}`);
 }
 
-/** In any case. Errors: InvalidArgument naming the choices. */
+/** Matches in any case. Errors: InvalidArgument naming the choices. */
 export function choiceValue<T extends string>(choices: readonly T[], written: Written): T {
   const text = lastText(written);
   const found = choices.find((choice) => choice === text.toLowerCase());
@@ -98,7 +105,7 @@ export function textValue(written: Written): string {
   return text;
 }
 
-/** "serve,gpu"; "" is no word. Errors: InvalidArgument. */
+/** Parses words such as "serve,gpu"; an empty word is invalid. Errors: InvalidArgument. */
 export function wordsValue(written: Written): readonly string[] {
   const text = lastText(written);
   return (text === '' ? text : textValue(written))
@@ -117,8 +124,10 @@ export function graphOptimizationValue(written: Written): number {
   throw configError(written.where, `expected ${known}, got ${echo(text)}${near}`);
 }
 
-/** Permissions of a file that its owner may read and write, as octal digits. Errors:
- * InvalidArgument. */
+/**
+ * Permissions of a file that its owner may read and write, in octal digits. Errors:
+ * InvalidArgument.
+ */
 export function modeValue(written: Written): number {
   const text = lastText(written);
   const mode = /^0?[0-7]{3}$/.test(text) ? Number.parseInt(text, 8) : 0;
@@ -126,9 +135,11 @@ export function modeValue(written: Written): number {
   throw configError(written.where, `expected a mode such as 0700 or 0770, got ${echo(text)}`);
 }
 
-/** `name[:key=value[;key=value]]`, separated by commas; several texts are joined. Empty = none;
- * `auto` stands alone.
- * Errors: InvalidArgument for an empty or repeated name and for an option without "=". */
+/**
+ * Parses `name[:key=value[;key=value]]`, separated by commas; several texts are joined. Empty =
+ * none; `auto` must be the only one. Errors: InvalidArgument for an empty or repeated name and for
+ * an option without "=".
+ */
 export function providersValue(written: Written): readonly ProviderOptions[] {
   const parts = written.texts.filter((text) => text !== '').flatMap((text) => text.split(','));
   const providers = parts.map((part) => providerValue(part.trim(), written.where));

@@ -1,6 +1,5 @@
-// What the lowering of one node of a bundle has: its attributes, and the columns of the frame by
-// the names that its ports have. Importer's worker thread.
-// Source: tabular.md 4.1, 4.2
+// The inputs to the lowering of one bundle node: its attributes, and the columns of the frame by
+// port name. Importer's worker thread. Source: tabular.md 4.1, 4.2
 import type { Column, PlanBuilder } from '../plan/builder.js';
 import type { Type } from '../plan/generated/plan.js';
 import type { Problems } from '../plan/problems.js';
@@ -13,12 +12,12 @@ import {
   type Socket,
 } from './bundle/values.js';
 
-/** Of a column that a port takes or gives. */
+/** The type of a column that a port reads or writes. */
 export interface PortType {
   readonly type: Type;
-  /** Of a list. */
+  /** Element type of a list. */
   readonly element?: Type;
-  /** Of a vector, where it is known. */
+  /** Size of a vector, if known. */
   readonly size?: number;
 }
 
@@ -28,7 +27,7 @@ export const WORDS: PortType = { type: 'list', element: 'string' };
 export const vectorOf = (size?: number): PortType =>
   size === undefined || size < 0 ? { type: 'vector' } : { type: 'vector', size };
 
-/** Of an input with a shape; the values are doubles. */
+/** The type of an input with a shape; the values are doubles. */
 export function typeOfShape(shape: DataShape | undefined): PortType {
   if (shape?.base === 'list') return { type: 'list', element: 'double' };
   if (shape?.base !== 'tensor') return DOUBLE;
@@ -135,7 +134,7 @@ export class OpNode {
     this.frame.problems.add(this.place, reason);
   }
 
-  /** Of a port; several names are the same port in different versions. */
+  /** The column of an input port; different versions name the same port differently. */
   input(as: PortType, ...ports: readonly string[]): Column {
     return this.frame.input(this.#socket(this.inputs, 'input', ports).name, as);
   }

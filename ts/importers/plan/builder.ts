@@ -36,7 +36,9 @@ const IDENTIFIER = 'SVTP';
 const INT32_MIN = -(2 ** 31);
 const INT32_MAX = 2 ** 31 - 1;
 
-/** What a scalar attribute says: both members where it is an integer, for the kind to choose. */
+/**
+ * A scalar attribute's value: both members if it is an integer, so that the stage kind can choose.
+ */
 function ofNumber(name: string, value: number): Attribute {
   const reals = Float64Array.of(value);
   const isInteger = Number.isInteger(value) && value >= INT32_MIN && value <= INT32_MAX;
@@ -76,7 +78,7 @@ export class PlanBuilder {
     return this.#entry(column).type;
   }
 
-  /** Of what a List holds. */
+  /** The element type of a List. */
   elementOf(column: Column): Type {
     return this.#entry(column).element ?? 'any';
   }
@@ -85,7 +87,7 @@ export class PlanBuilder {
     return this.#entry(column).name;
   }
 
-  /** A field of requests, with a column of its own. */
+  /** Adds a request field with its own column. */
   field(options: FieldOptions): Column {
     this.#once('field', options.name);
     const column = this.column(options.name, options.any ? 'any' : options.type, options.element);
@@ -130,7 +132,7 @@ export class PlanBuilder {
     this.#stages.push({ kind, place, inputs, outputs, attributes: given });
   }
 
-  /** As derive(), of SQL that errors name by its text; `ansi`: in Spark's ANSI mode. */
+  /** Same as derive(), for an SQL expression that errors quote; `ansi`: in Spark's ANSI mode. */
   deriveSql(
     name: string,
     type: Type,
@@ -157,7 +159,10 @@ export class PlanBuilder {
     return column;
   }
 
-  /** As derive(); a row that the expression fails for is refused only where the column is read. */
+  /**
+   * Same as derive(), but a row for which the expression fails is refused only if the column is
+   * read.
+   */
   deriveLate(name: string, type: Type, expression: Expression, place: string): Column {
     const column = this.column(name, type);
     const attributes = { expressions: { expressions: [expression] }, deferred: true };
@@ -166,9 +171,9 @@ export class PlanBuilder {
   }
 
   /**
-   * The stages that `fill` appends, as a block of its own. Columns that they fill may be read by
-   * stages behind the one that gets the block, which sees to it that they are missing where the
-   * block was not run.
+   * Collects the stages that `fill` appends into a separate block. Stages after the one that gets
+   * the block may read the columns that it fills; that stage sets them to missing where the block
+   * was not run.
    */
   block(fill: () => void): Block {
     const outer = this.#stages;

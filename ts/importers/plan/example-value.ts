@@ -1,6 +1,5 @@
-// A text that a model of columns takes for a field, where its plan says which: a label that is
-// looked up, or any where it is cut into words. For requests that people are shown.
-// Importer's worker thread; pure.
+// An example text for a field of a tabular model, if its plan shows one: a label that is looked up,
+// or any text if it is split into words. Used for sample requests. Importer's worker thread; pure.
 import type { Block, Field, Plan, Stage } from './generated/plan.js';
 
 /** Stages with the texts that they look up. */
@@ -9,7 +8,7 @@ const LOOKUPS = new Set(['string_indexer', 'string_map']);
 const ANY_TEXT = new Set(['tokenizer', 'regex_tokenizer', 'feature_hasher']);
 const TEXT = 'hello world';
 
-/** As a token of JSON; undefined: the plan does not say. */
+/** Returns a JSON token; undefined: the plan shows none. */
 export function exampleValue(plan: Plan, { column, type }: Field): string | undefined {
   if (type !== 'string') return undefined;
   const stages = stagesOf(plan.block);

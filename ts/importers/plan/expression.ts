@@ -6,7 +6,7 @@ import type { Node, Expression as PlanExpression, Value } from './generated/plan
 /** A column's number. */
 export type Column = number & { readonly column: unique symbol };
 
-/** An expression before it is flattened. One that stands in two places is there twice. */
+/** An expression before it is flattened. A shared subexpression appears once per use. */
 export type Expression =
   | { readonly call: FunctionName; readonly args: readonly Expression[] }
   | { readonly column: Column }
@@ -14,7 +14,7 @@ export type Expression =
 
 /** Calls in calls; as native/base/limits.h has it. */
 export const EXPRESSION_DEPTH_MAX = 200;
-/** Of one expression, what stands there twice counted twice. */
+/** Maximum number of nodes of one expression; a shared subexpression counts once per use. */
 export const EXPRESSION_NODES_MAX = 1_000_000;
 
 export function call(name: FunctionName, ...args: readonly Expression[]): Expression {
@@ -34,8 +34,8 @@ export function constant(value: number | string | boolean | Value): Expression {
 }
 
 /**
- * The nodes of an expression, arguments before their calls. `read` is told of each column.
- * Errors: RangeError where it is too deep or too large.
+ * Returns the nodes of an expression, arguments before their calls. Calls `read` for each column.
+ * Errors: RangeError if it is too deep or too large.
  */
 export function flatten(root: Expression, read: (column: Column) => void): PlanExpression {
   const nodes: Node[] = [];

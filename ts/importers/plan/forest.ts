@@ -16,9 +16,9 @@ export enum TreeTest {
   IsMissing = 4,
 }
 
-/** What a node does with a value that is missing or NaN. */
+/** How a node handles a value that is missing or NaN. */
 export enum TreeMissing {
-  /** As one that fails the test. */
+  /** Handles it as a value that fails the test. */
   Right = 0,
   Left = 1,
   /** The tree has no answer. */
@@ -30,17 +30,17 @@ export enum TreeMissing {
 export interface TreeNodes {
   /** Index into ForestOptions.features, or of the vector's value. */
   readonly feature: Int32Array;
-  /** Of a node of InSet: the number of its set. */
+  /** For an InSet node: the number of its set. */
   readonly threshold: Float64Array;
   readonly left: Int32Array;
   readonly right: Int32Array;
-  /** Of TreeTest; absent: LessOrEqual all. */
+  /** TreeTest values; absent: all LessOrEqual. */
   readonly test?: Uint8Array;
-  /** Of TreeMissing; absent: Right all. */
+  /** TreeMissing values; absent: all Right. */
   readonly missing?: Uint8Array;
 }
 
-/** What `pick` takes from, by row of the index column. */
+/** The table that `pick` reads, indexed by the index column. */
 export type PickTable =
   | { readonly texts: readonly string[] }
   // width > 1: a Vector. nan_is_missing: an entry of NaN (a vector's first number) is none.
@@ -58,11 +58,13 @@ export interface ForestOptions {
    * that has all the features). Integers and Bools are read as numbers, missing ones as missing;
    * of text, Dates and the like the category numbers: see `categories`. */
   readonly features: readonly Column[] | { readonly vector: Column; readonly size?: number };
-  /** Of text features by index into `features`: its category numbers are the positions here. A
-   * value that is not there is in no set. */
+  /**
+   * Categories of text features by index into `features`: category numbers are positions in this
+   * list. An absent value is in no set.
+   */
   readonly categories?: ReadonlyMap<number, readonly string[]>;
   readonly nodes: TreeNodes;
-  /** Of each tree: a node, or ~leaf where it is a leaf alone. */
+  /** The root of each tree: a node, or ~leaf for a tree that is a single leaf. */
   readonly roots: Int32Array;
   /** Leaf i has the values [i * width, (i + 1) * width). */
   readonly leaves: Float64Array;

@@ -1,5 +1,6 @@
-// What the import of a model of columns gives, beside the plan's file: what people and documents
-// are told. Plain data: it is posted from the importer's worker thread and kept in the model cache.
+// The result of importing a tabular model besides the plan's file: the facts for users and
+// documents. Plain data: it is posted from the importer's worker thread and kept in the model
+// cache.
 import type { Datatype } from '../../model/snapshot.js';
 import type { Block, Field, Output, Plan, Type } from './generated/plan.js';
 import { exampleValue } from './example-value.js';
@@ -9,9 +10,9 @@ import { datatypeOfType, shapeOfType, type FullType } from './v2-types.js';
 
 export type TableFormat = 'spark' | 'mleap' | 'pmml';
 
-/** What a model's configuration says to its importer. */
+/** Settings that a model's configuration passes to its importer. */
 export interface TableSettings {
-  /** Of wall clocks, "Europe/Berlin"; "" = UTC. */
+  /** Time zone of wall-clock values, "Europe/Berlin"; "" = UTC. */
   readonly timezone: string;
   /** "true" or "false": whether Spark's SQL is ANSI; "" = as the model's version of Spark does. */
   readonly ansi: string;
@@ -20,19 +21,21 @@ export interface TableSettings {
 /** A field of requests, or an output of answers. */
 export interface ImportedColumn {
   readonly name: string;
-  /** As V2 metadata has it. */
+  /** The datatype in V2 metadata. */
   readonly datatype: Datatype;
   readonly shape: readonly number[];
   /** "double", "vector[4]", "list of string"; "any" before it where requests say it. */
   readonly type: string;
-  /** Of fields: requests for the default outputs may leave it out.
-   * Of outputs: only where it is asked for. */
+  /**
+   * For fields: requests for the default outputs may omit it. For outputs: returned only on
+   * request.
+   */
   readonly optional: boolean;
-  /** Of fields: the request says the type. */
+  /** For fields: the request determines the type. */
   readonly open: boolean;
   /** For people: label, allowed values; "" = nothing. */
   readonly about: string;
-  /** Of fields: a value that the model takes, as a token of JSON, where it says so. */
+  /** For fields: a value that the model accepts, as a JSON token, if the model shows one. */
   readonly example?: string | undefined;
 }
 
@@ -56,7 +59,7 @@ export interface ImportedTable {
   /** Wall clocks' zone; "" = UTC. */
   readonly timezone: string;
   readonly warnings: readonly string[];
-  /** What its own file says that it answers. */
+  /** Expected results that the model's own file contains. */
   readonly verification?: Verification;
 }
 

@@ -1,5 +1,6 @@
-// What outputs of a plan need: columns, and with them stages and fields. The engine finds the same
-// when it loads a lazy plan (native/tabular/lazy/needs.h). Pure; importer's worker thread.
+// The dependencies of a plan's outputs: columns, and with them stages and fields. The engine
+// computes the same when it loads a lazy plan (native/tabular/lazy/needs.h). Pure; importer's
+// worker thread.
 import type { Block, Expression, Field, Output, Plan, Stage } from './generated/plan.js';
 
 /** The columns of the outputs, and all that they are computed from. */

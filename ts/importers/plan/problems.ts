@@ -1,11 +1,11 @@
-// What an importer finds in a model that it does not support: collected, and told all at once.
+// Collects the unsupported parts that an importer finds in a model and reports them all at once.
 // Importer's worker thread.
 import { ErrorCode, ServalError } from '../../base/errors.js';
 
 export interface Problem {
   /** In the model: "stage 3 'StringIndexer_12ab'", "line 12, TreeModel". */
   readonly place: string;
-  /** What is wrong or not supported: "op 'tensorflow' is not supported". */
+  /** The fault or the unsupported feature: "op 'tensorflow' is not supported". */
   readonly reason: string;
 }
 

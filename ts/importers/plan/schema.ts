@@ -1,6 +1,5 @@
-// The schema file of a model of columns, in V2's words:
-// {"inputs": [{"name", "datatype", "shape"}], "outputs": ...}. It wins over what the model says of
-// its fields, as far as that can be.
+// The schema file of a tabular model, in V2's terms: {"inputs": [{"name", "datatype", "shape"}],
+// "outputs": ...}. It overrides the model's own description of its fields as far as possible.
 // Importer's worker thread. Source: tabular.md 1, 2.1 (X24).
 import { readFile, stat } from 'node:fs/promises';
 import { ErrorCode, ServalError } from '../../base/errors.js';
@@ -14,7 +13,7 @@ export interface SchemaTensor {
   readonly name: string;
   readonly datatype: string;
   readonly shape: readonly number[];
-  /** Of decimals; 0 = none. */
+  /** Precision of decimals; 0 = none. */
   readonly precision: number;
   readonly scale: number;
 }

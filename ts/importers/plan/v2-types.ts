@@ -1,14 +1,14 @@
-// What plan types are in V2's words, and what schema files mean in a plan's. Control plane; pure.
-// Source: tabular.md 1 (the table of types), 2.4.
+// Converts plan types to V2's terms, and schema files to plan types. Control plane; pure. Source:
+// tabular.md 1 (the table of types), 2.4.
 import type { Datatype } from '../../model/snapshot.js';
 import type { Type } from './generated/plan.js';
 
 /** A type of a plan with what belongs to it. */
 export interface FullType {
   readonly type: Type;
-  /** Of a list. */
+  /** Element type of a list. */
   readonly element?: Type;
-  /** Of a vector; -1 = free. */
+  /** Size of a vector; -1 = free. */
   readonly size?: number;
 }
 
@@ -63,8 +63,10 @@ export function shapeOfType({ type, size = -1 }: FullType): readonly number[] {
   return type === 'vector' || type === 'list' ? [-1, 1, -1] : [-1];
 }
 
-/** What a datatype and a shape mean; a text: why they mean nothing. `asVector`: doubles of more
- * than one column are a vector. */
+/**
+ * Returns the plan type of a datatype and a shape; a string: why there is none. `asVector`: doubles
+ * of more than one column are a vector.
+ */
 export function typeOfTensor(
   datatype: string,
   shape: readonly number[],

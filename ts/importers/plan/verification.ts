@@ -1,5 +1,5 @@
-// What a model's own file says of its answers: rows and what they come to, for whoever loads it to
-// compare. Plain data: it is posted from the importer's worker thread and kept in the model cache.
+// Expected results in a model's own file: rows and their outputs, which the loader compares. Plain
+// data: it is posted from the importer's worker thread and kept in the model cache.
 
 export interface Verification {
   /** Outputs that are compared. */

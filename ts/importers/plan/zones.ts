@@ -6,7 +6,7 @@ import type { Zone } from './generated/plan.js';
 const DAY_MS = 86_400_000;
 /** Clocks have been set by law since then. */
 const FIRST_MS = Date.UTC(1840, 0, 1);
-/** Behind it clocks do as 400 years before: the calendar repeats itself. */
+/** After this time clocks behave as 400 years earlier: the calendar repeats. */
 const END_MS = Date.UTC(2500, 0, 1);
 /** Clocks are not put forward and back again within it. */
 const STEP_MS = 7 * DAY_MS;
@@ -44,11 +44,13 @@ const SHORT_NAMES: Readonly<Record<string, string>> = {
 };
 
 const OFFSET = /^(?:Z|(?:UTC|GMT|UT)?(?:([+-])(\d{1,2})(?::?(\d{2}))?(?::?(\d{2}))?)?)$/;
-/** As Intl writes "longOffset". */
+/** The format that Intl writes for "longOffset". */
 const WRITTEN_OFFSET = /GMT(?:([+-])(\d{2}):(\d{2})(?::(\d{2}))?)?$/;
 const HOURS_MAX = 18;
 
-/** Of a name as "Europe/Berlin", "+01:00" or "UTC". Errors: RangeError: no such zone. */
+/**
+ * Parses a zone name such as "Europe/Berlin", "+01:00" or "UTC". Errors: RangeError: no such zone.
+ */
 export function zoneOf(name: string): Zone {
   const full = SHORT_NAMES[name] ?? name;
   const fixed = full === '' ? null : OFFSET.exec(full);

@@ -1,6 +1,6 @@
-// What a PMML model element sees while it is lowered, and what it answers with: the seam between
-// the document's common parts (ts/importers/pmml) and the model elements
-// (ts/importers/pmml/models). Importer's worker thread.
+// The context in which a PMML model element is lowered, and its result: the interface between the
+// document's common parts (ts/importers/pmml) and the model elements (ts/importers/pmml/models).
+// Importer's worker thread.
 import type { Block, Column, Expression, PlanBuilder } from '../plan/builder.js';
 import type { Problems } from '../plan/problems.js';
 import type { XmlElement } from './xml/reader.js';
@@ -8,7 +8,7 @@ import type { XmlElement } from './xml/reader.js';
 /** PMML's optype of a field. */
 export type Optype = 'continuous' | 'categorical' | 'ordinal';
 
-/** What is known of a field, wherever it comes from. */
+/** Known facts of a field, whatever its origin. */
 export interface FieldInfo {
   /** PMML's name: 'double', 'string', 'dateDaysSince[1960]'. */
   readonly dataType: string;
@@ -51,11 +51,11 @@ export interface ModelResult {
   /** The document says no confidence: all are 0, and are answered only where an Output asks. */
   readonly confidencesUnsaid?: boolean;
   readonly affinities?: LabelledVector;
-  /** What "better" is of the affinities: for rank. Default 'largest' (similarity). */
+  /** The order in which affinities rank. Default 'largest' (similarity). */
   readonly affinityOrder?: 'largest' | 'smallest';
   /** entityId, clusterId, rule id of the winner. */
   readonly entityId?: Column; // String
-  /** Of rank 1, 2, ...: neighbours of a nearest neighbour model. */
+  /** Entities of rank 1, 2, ...: neighbours of a nearest neighbour model. */
   readonly entityIds?: Column; // List of String
   readonly entityAffinities?: Column; // Vector, of the same order as entityIds
   readonly reasonCodes?: Column; // List of String, rank 1 first
@@ -75,7 +75,7 @@ export interface SegmentOutput {
   readonly final: boolean;
 }
 
-/** What ruleValue outputs ask of an association model: one List or scalar column per output. */
+/** Reads ruleValue outputs from an association model: one List or scalar column per output. */
 export interface AssociationResult {
   /** The OutputField's column, by its own algorithm, rank, rankBasis, isMultiValued. */
   column(outputField: XmlElement): Column;
@@ -104,7 +104,10 @@ export interface ModelContext {
   constant(text: string, dataType: string): Expression;
   /** A new column filled with the expression, cast to dataType. */
   derive(name: string, expression: Expression, dataType: string, at: XmlElement): Column;
-  /** As derive(), of what the model reads: a row that fails is refused only where it is read. */
+  /**
+   * Same as derive(), for an input of the model: a failing row is refused only if the column is
+   * read.
+   */
   input(name: string, expression: Expression, dataType: string, at: XmlElement): Column;
   /** The columns as one Vector column of doubles; missing where one is. */
   vector(columns: readonly Column[], at: XmlElement): Column;

@@ -147,7 +147,7 @@ function tellsValidity({ attributes, children }: XmlElement): boolean {
   return name === 'if' && children.some((each, i) => i > 0 && each.name === 'FieldRef');
 }
 
-// What any element of the document decides about its fields.
+// Collects the facts that any element of the document determines about its fields.
 function survey(root: XmlElement): Pick<PmmlDocument, 'asksValidity' | 'lists'> {
   const lists = new Set<string>();
   let asksValidity = false;

@@ -41,7 +41,7 @@ function picked(
   return columns.map((column, i) => ({ name: `${word}(${labels[i]})`, column }));
 }
 
-// What a model without an Output answers with.
+// The outputs of a model without an Output element.
 function unasked({ result, context }: Lowered): Answer[] {
   const answers: Answer[] = [];
   const labelled = result.probabilitiesAreVotes !== true;
@@ -82,7 +82,7 @@ function targets({ result, context }: Lowered): Answer[] {
   return [{ name: target?.name ?? 'predicted', column: predicted }];
 }
 
-// Of models inside, the innermost ones first: answered only where they are asked for.
+// Outputs of inner models, the innermost first: returned only on request.
 function innerAnswers(lowered: Lowered): Answer[] {
   return lowered.context.inner.flatMap((each) => [
     ...innerAnswers(each),
@@ -97,7 +97,7 @@ function answersOf(top: Lowered): Answer[] {
     extra: !final,
   }));
   const named = new Set(own.map((each) => each.name));
-  // Without a target the model's value has no name of its own, where the Output gives it one.
+  // Without a target the model's value has no name, unless the Output element names it.
   const isNamed = top.context.targets.length > 0 || top.result.byTarget !== undefined;
   const nameless = !isNamed && own.length > 0;
   const first = nameless ? [] : targets(top).filter((each) => !named.has(each.name));
@@ -133,7 +133,7 @@ export function importDocument(root: XmlElement, vendors: readonly Found[] = [])
   try {
     addAnswers(new Lowering(document, plan, problems).lower(document.model));
   } catch (error) {
-    // Of parts that the readers of numbers and arrays found wrong.
+    // Errors that the readers of numbers and arrays report.
     if (!(error instanceof RangeError)) throw error;
     problems.add(placeOf(document.model), error.message);
   }

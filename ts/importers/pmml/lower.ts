@@ -141,7 +141,7 @@ export class Lowering {
   }
 }
 
-/** What a model element's function sees: see ModelContext. */
+/** The context of a model element's function: see ModelContext. */
 export class Context implements ModelContext {
   readonly plan: PlanBuilder;
   readonly problems: Problems;
@@ -261,7 +261,7 @@ export class Context implements ModelContext {
     return this.lowerInner(element).result;
   }
 
-  /** As lowerModel, with what its Output makes. */
+  /** Same as lowerModel, including the columns of its Output element. */
   lowerInner(element: XmlElement): Lowered {
     const lowered = this.lowering.lower(element, this);
     this.inner.push(lowered);

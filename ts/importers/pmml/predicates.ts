@@ -35,11 +35,13 @@ export function predicateOf(element: XmlElement): XmlElement | undefined {
   return element.children.find(isPredicate);
 }
 
-/** What one simple predicate compares: of which field, with what. */
+/** The field and the value that one simple predicate compares. */
 export interface Comparison {
   readonly operator: string;
   readonly field: string;
-  /** As the field keeps it; for ordinal texts their number in the field's order. */
+  /**
+   * The value in the field's representation; for ordinal texts their number in the field's order.
+   */
   readonly value?: Value;
   readonly order?: readonly string[];
 }

@@ -27,9 +27,10 @@ export interface Produced {
 
 let lastId = 0;
 
-/** Whether an inner model takes a field as the model around it has it, invalid values too: it says
- * no treatment of its own. `declared`: undefined for a field that is no DataField.
- * Source: JPMML. */
+/**
+ * Returns whether an inner model reads a field as the outer model has it, invalid values included:
+ * it states no treatment. `declared`: undefined for a field that is not a DataField. Source: JPMML.
+ */
 function inherits({ attributes }: XmlElement, declared: DataField | undefined): boolean {
   const {
     optype,
@@ -106,8 +107,10 @@ export class Fields {
     }
   }
 
-  /** As block(), of stages that read fields of requests only: what is filled before it is
-   * computed again. */
+  /**
+   * Same as block(), for stages that read request fields only: columns that were filled before are
+   * computed again.
+   */
   aside(fill: () => void): Block {
     const outer = this.#filled.splice(0);
     try {
@@ -187,7 +190,7 @@ export class Fields {
     return this.lost();
   }
 
-  /** As column(), of a DataField that has a list in each row. */
+  /** Same as column(), for a DataField that has a list in each row. */
   list(names: Names, name: string, at: XmlElement): Column {
     const found = this.#known(names, name, at);
     if (this.#isList(found, name) || found === this.#lost) return found;
@@ -256,7 +259,7 @@ export class Fields {
     if (names.parent === undefined) return this.#topField(name, mining);
     const base = this.#find(names.parent, name, at);
     if (base === undefined) return undefined;
-    // A derived or produced field has no domain of its own: only what is missing can be replaced.
+    // A derived or produced field has no domain: only missing values can be replaced.
     const declared = this.#isData(names.parent, name)
       ? this.document.dataFields.get(name)
       : undefined;
@@ -331,7 +334,7 @@ export class Fields {
   }
 }
 
-/** What a DerivedField says of itself. */
+/** The facts that a DerivedField declares. */
 export function derivedInfo(element: XmlElement): FieldInfo {
   const { optype } = element.attributes;
   const dataType = normalDataType(

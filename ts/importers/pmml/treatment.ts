@@ -1,5 +1,5 @@
-// What a MiningField does with missing, invalid and extreme values: one stage `pmml.field`, where
-// anything is done at all. Importer's worker thread. Source: tabular.md 3.3
+// A MiningField's treatment of missing, invalid and extreme values: one stage `pmml.field`, if
+// anything is to be done. Importer's worker thread. Source: tabular.md 3.3
 import type { Column, PlanBuilder } from '../plan/builder.js';
 import type { InvalidValues, Outliers, PmmlFieldAttributes } from '../plan/generated/stages.js';
 import type { Type, Value } from '../plan/generated/plan.js';
@@ -55,7 +55,7 @@ class Reader {
     }
   }
 
-  // Of a domain: texts that are no value of the field's type can never be met.
+  // Converts a domain's texts: a text that is not a value of the field's type can never match.
   domain(texts: readonly string[]): Value[] {
     return texts.flatMap((text) => {
       try {
@@ -68,7 +68,7 @@ class Reader {
   }
 }
 
-/** What a treatment does, before it is written as attributes. */
+/** The actions of a treatment before they are written as attributes. */
 interface Actions {
   readonly refuse_missing?: boolean;
   readonly missing_value?: readonly Value[];
@@ -153,8 +153,8 @@ function domainAttributes(reader: Reader, field: DataField | undefined) {
 }
 
 /**
- * What a MiningField does; undefined: nothing. `field`: whose domain counts, undefined for a field
- * that has none.
+ * Returns a MiningField's treatment; undefined: none. `field`: the field whose domain applies,
+ * undefined for one without a domain.
  */
 export function treatmentOf(
   mining: XmlElement,

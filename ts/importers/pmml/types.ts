@@ -43,7 +43,7 @@ export function planType(dataType: string): Type | undefined {
   return SINCE.test(dataType) ? 'int64' : undefined;
 }
 
-/** What a request gives for a field of a data type: dates, where PMML counts days or seconds. */
+/** The request's type for a field of a data type: dates, where PMML counts days or seconds. */
 export function requestType(dataType: string): Type | undefined {
   return planType(requestDataType(dataType));
 }
@@ -120,7 +120,7 @@ export function parseValue(text: string, dataType: string): Value {
       return { type: Math.abs(value) > INT32_MAX ? 'int64' : 'int32', integer: value };
     }
     case 'float':
-      // Of -0 the sum with 0 is 0, as JPMML-Evaluator reads it.
+      // Adding 0 turns -0 into 0, as JPMML-Evaluator reads it.
       return { type: 'float', real: Math.fround(toNumber(text, 'float')) + 0 };
     case 'double':
       return { type: 'double', real: toNumber(text, 'double') + 0 };
@@ -157,7 +157,7 @@ export function constantDataType(text: string): string {
   return 'string';
 }
 
-/** What of two numeric data types an operation on both gives. */
+/** The result type of an operation on two numeric data types. */
 export function commonDataType(left: string, right: string): string {
   if (left === right) return left;
   for (const wider of ['double', 'float', 'integer']) {

@@ -81,7 +81,7 @@ const REMARKS = new Set([
   'Annotation',
   'Extension',
   'Header',
-  'InlineTable', // its cells have names of their own
+  'InlineTable', // its cells have arbitrary names
   'MiningBuildTask',
   'ModelExplanation',
   'ModelStats',

@@ -106,7 +106,7 @@ function stem(name: string): string {
   return name.slice(0, name.length - extname(name).length);
 }
 
-/** A length, then that much JSON. */
+/** A length, followed by JSON of that length. */
 function isSafetensors(head: Buffer, size: number): boolean {
   if (head.length < 10) return false;
   const length = Number(head.readBigUInt64LE(0));

@@ -47,7 +47,7 @@ export function importInThread<Request extends ImportRequest>(
   return new Promise((resolve, reject) => {
     const worker = new Worker(workerFile, {
       workerData: { request, programVersion },
-      // As fast as with V8's default young generation, with a peak 15 MB lower.
+      // Equally fast as with V8's default young generation, with a peak 15 MB lower.
       resourceLimits: {
         maxOldGenerationSizeMb: heapMbMax,
         maxYoungGenerationSizeMb: Math.min(heapMbMax, IMPORT_YOUNG_HEAP_MB),

@@ -144,8 +144,8 @@ function verificationMode({ importer }: ModelSpec): VerificationMode {
 }
 
 /**
- * Runs the verification records of its own file. Errors: those of verify(); the model is unloaded
- * then.
+ * Runs the verification records of the model's file. Errors: those of verify(); the model is
+ * unloaded then.
  */
 async function verifyTable(
   engine: EngineControl,

@@ -31,7 +31,7 @@ export async function importSpark(path: string, settings?: Settings): Promise<Im
   }
 }
 
-/** As importSpark(), of files that are open. */
+/** Same as importSpark(), for files that are already open. */
 export async function lowerSpark(files: ModelFiles, settings: Settings = {}): Promise<Imported> {
   const problems = new Problems();
   const what = 'Spark model';

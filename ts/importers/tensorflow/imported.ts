@@ -8,7 +8,7 @@ export interface ImportedTensor {
   /** Its name in the ONNX graph. */
   readonly graphName: string;
   readonly dtype: Dtype;
-  /** As declared by the signature; the graph may accept other shapes. */
+  /** The shape that the signature declares; the graph may accept others. */
   readonly shape: Shape;
   /** Ranks that the graph accepts, if restricted. */
   readonly ranks?: ImportedRanks;
@@ -90,7 +90,7 @@ export interface ImportedModel {
   readonly format: 'saved-model' | 'session-bundle' | 'frozen-graph';
   readonly tags: readonly string[];
   readonly tensorflowVersion: string;
-  /** As in the file, including __saved_model_init_op; sorted by name. */
+  /** Signatures in the file, including __saved_model_init_op; sorted by name. */
   readonly signatureDefs: readonly (readonly [string, SignatureDef])[];
   /** serving_default first, then by name. */
   readonly graphs: readonly ImportedGraph[];

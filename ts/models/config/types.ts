@@ -10,7 +10,7 @@ export interface ModelEntry {
   readonly name: string;
   /** Absolute path, without a "file://" prefix. */
   readonly basePath: string;
-  /** As written; "" when absent (checked against the known names). */
+  /** The written value; "" when absent (checked against the known names). */
   readonly platform: string;
   readonly versionPolicy: VersionPolicy;
   readonly labels: Readonly<Record<string, string>>;

@@ -152,8 +152,8 @@ class Reader {
 }
 
 /**
- * As JSON, or, with `isStrict` false, with NaN and the infinities as V2's bare words. In strict
- * form NaN is null (as MLeap writes it) and infinities are strings.
+ * Serializes a value to JSON, or, with `isStrict` false, with NaN and the infinities as V2's bare
+ * words. In strict form NaN is null (as MLeap writes it) and infinities are strings.
  */
 export function exactText(value: ExactValue, isStrict: boolean): string {
   if (value instanceof ExactNumber) {

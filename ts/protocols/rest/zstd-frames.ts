@@ -22,7 +22,8 @@ export function hasWholeFrames(body: Buffer): boolean {
 }
 
 /**
- * Where the frame that begins at `at` ends, possibly beyond the body; undefined: it is not a frame.
+ * Returns the end of the frame that begins at `at`, possibly beyond the body; undefined: it is not
+ * a frame.
  */
 function frameEnd(body: Buffer, at: number): number | undefined {
   const magic = body.readUInt32LE(at);

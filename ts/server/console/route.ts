@@ -17,7 +17,7 @@ import {
 const IF_NONE_MATCH = headerName('if-none-match');
 const INDEX_PATH = '/';
 const FOLDER_PATH = '/console/';
-/** Of everything that the page loads and calls: this server and nothing else. */
+/** Content security policy: the page loads and calls this server only. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -39,7 +39,7 @@ const HEADERS: readonly string[] = [
   ...['Cache-Control', 'no-cache'],
 ];
 
-/** What scripts/bundle.mjs writes of each file, by its path. */
+/** The entry that scripts/bundle.mjs writes for each file, by its path. */
 interface Listed {
   readonly file: string;
   readonly type: string;

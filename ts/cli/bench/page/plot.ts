@@ -116,7 +116,7 @@ function drawn(series: Series, { x, y }: Plot): Child {
   ];
 }
 
-/** Beside the point, inside the plot. */
+/** A label next to the point, inside the plot. */
 function labelOf(text: string, x: number, y: number): Markup {
   const isRight = x > X_TO - 8 * text.length - 12;
   const above = y - 9 < Y_TO + 8 ? y + 16 : y - 9;

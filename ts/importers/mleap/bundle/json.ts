@@ -111,7 +111,7 @@ function membersOf(object: Json, place: string, isList: boolean): Partial<Bundle
   };
 }
 
-/** What is not finite cannot be written in JSON: MLeap writes NaN as null. */
+/** JSON cannot represent non-finite numbers: MLeap writes NaN as null. */
 function numbersOf(values: readonly unknown[], place: string): Float64Array {
   return Float64Array.from(values, (value, i) => {
     if (typeof value === 'number') return value;

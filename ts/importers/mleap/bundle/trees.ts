@@ -15,7 +15,7 @@ interface FileNode {
   readonly leaf?: readonly number[];
   readonly feature: number;
   readonly threshold: number;
-  /** Of a categorical split: what goes left where isLeft, else right. */
+  /** Categories of a categorical split: these go left where isLeft, else right. */
   readonly categories?: readonly number[];
   readonly isLeft: boolean;
 }
@@ -48,7 +48,7 @@ export class TreeCollector {
   /** Adds the tree of a file. Errors: ModelInvalid naming the file and the node. */
   add(bytes: Uint8Array, format: 'json' | 'pb', file: string): void {
     const nodes = format === 'json' ? jsonNodes(bytes, file) : protoNodes(bytes, file);
-    // Where the next node's number goes.
+    // Positions that receive the next node's number.
     const waiting: { readonly list: number[]; readonly at: number }[] = [];
     const root = { list: this.roots, at: this.roots.length };
     this.roots.push(0);

@@ -1,6 +1,5 @@
-// What an MLeap bundle's model and node files say, the same for both of their forms. Importer's
-// worker thread; data and its readers.
-// Source: tabular.md 4.1
+// The contents of an MLeap bundle's model and node files, the same for both file formats.
+// Importer's worker thread; data and its readers. Source: tabular.md 4.1
 import { ErrorCode, ServalError } from '../../../base/errors.js';
 
 export type BasicType =
@@ -14,7 +13,7 @@ export type BasicType =
   | 'string'
   | 'byte_string';
 
-/** Of a column. `dimensions`: of a tensor, where they are known; -1 is any. */
+/** The shape of a column. `dimensions`: a tensor's, if known; -1 is any. */
 export interface DataShape {
   readonly base: 'scalar' | 'list' | 'tensor';
   readonly nullable: boolean;
@@ -24,7 +23,7 @@ export interface DataShape {
 /** The values of a scalar (one or, where it is the type's zero, none), a list or a tensor. */
 export interface BundleValue {
   readonly form: 'scalar' | 'list' | 'tensor';
-  /** Of all kinds of numbers. */
+  /** The values of every numeric kind. */
   readonly numbers: Float64Array;
   readonly texts: readonly string[];
   readonly booleans: readonly boolean[];
@@ -110,7 +109,7 @@ export class Attributes {
     return this.#scalar(name).booleans[0] ?? false;
   }
 
-  /** Of a list or a tensor. */
+  /** The values of a list or a tensor. */
   numbers(name: string): Float64Array {
     return this.#many(name).numbers;
   }

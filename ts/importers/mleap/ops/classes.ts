@@ -7,7 +7,7 @@ import type { FoundModel } from '../bundle/reader.js';
 import { DOUBLE, type Op, type OpNode, prediction, vectorOf } from '../node.js';
 import { addTrees, treesOf } from './trees.js';
 
-/** What one classifier is made of, and what of it is wanted. */
+/** The parts of one classifier and the outputs that are wanted. */
 interface Classifier extends ops.ClassifierOutputs {
   readonly node: OpNode;
   readonly model: FoundModel;
@@ -15,7 +15,7 @@ interface Classifier extends ops.ClassifierOutputs {
 }
 
 interface ClassifierOp {
-  /** As the model says; undefined: it does not. */
+  /** The number of features that the model states; undefined: none. */
   readonly numFeatures: (model: FoundModel) => number | undefined;
   readonly numClasses: (model: FoundModel) => number;
   readonly lower: (one: Classifier) => void | Promise<void>;

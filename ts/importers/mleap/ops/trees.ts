@@ -8,11 +8,11 @@ import { TreeCollector } from '../bundle/trees.js';
 
 export interface Trees {
   readonly trees: TreeCollector;
-  /** Of an ensemble. */
+  /** Weights of an ensemble. */
   readonly weights?: Float64Array;
 }
 
-/** Of a single tree or an ensemble; `leafOf` as TreeCollector has it. */
+/** Reads the trees of a single tree or an ensemble; `leafOf` as in TreeCollector. */
 export async function treesOf(
   bundle: Bundle,
   model: FoundModel,

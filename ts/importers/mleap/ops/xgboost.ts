@@ -58,7 +58,7 @@ async function regressor(node: OpNode): Promise<void> {
   fillScalar(node.builder, node.output(DOUBLE, 'prediction'), value, node.place);
 }
 
-/** What the columns of a classifier are filled with. */
+/** Expressions that fill a classifier's columns. */
 interface Answers {
   readonly prediction: Expression;
   readonly probability: readonly Expression[];

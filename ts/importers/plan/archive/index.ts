@@ -18,7 +18,7 @@ export interface ModelFiles {
   close(): Promise<void>;
 }
 
-/** What the first bytes of a file say that it is. */
+/** The kind of file that its first bytes indicate. */
 export type ArchiveKind = 'zip' | 'gzip' | 'tar';
 
 const HEAD_BYTES = 512;

@@ -19,7 +19,7 @@ export interface Listed<Entry> {
 
 /** Folders of a model that are part of it, even where all of its files lie in one of them. */
 const NO_WRAPPER: ReadonlySet<string> = new Set(['metadata', 'stages', 'data', 'root']);
-/** What archivers of macOS add. */
+/** The folder that macOS archivers add. */
 const ADDED_FOLDER = '__MACOSX';
 const ADDED_FILE = '.DS_Store';
 
@@ -27,7 +27,7 @@ const ADDED_FILE = '.DS_Store';
 export class Listing<Entry> {
   readonly #path: string;
   readonly #files = new Map<string, Listed<Entry>>();
-  /** Of the files; "a" cannot be a file beside "a/b". */
+  /** Parent folders of the files; "a" cannot be a file if "a/b" is one. */
   readonly #folders = new Set<string>();
   #bytes = 0;
   #seen = 0;
@@ -104,7 +104,7 @@ export class ListedFiles<Entry> implements ModelFiles {
   readonly #take: (file: Listed<Entry>) => Promise<Uint8Array>;
   readonly #letGo: () => void;
 
-  /** `take`: its bytes, the caller's to keep; what it throws is told with the file's name. */
+  /** `take` receives a file's bytes and owns them; its errors are reported with the file's name. */
   constructor(
     path: string,
     files: ReadonlyMap<string, Listed<Entry>>,
@@ -169,7 +169,7 @@ function wrapperLength(names: readonly string[]): number {
   }
 }
 
-/** What unpacking gives may not be out of all proportion. */
+/** Returns whether the decompressed size is out of proportion. */
 export function isBomb(packedBytes: number, unpackedBytes: number): boolean {
   return (
     unpackedBytes > ARCHIVE_RATIO_FROM_BYTES && unpackedBytes > packedBytes * ARCHIVE_RATIO_MAX

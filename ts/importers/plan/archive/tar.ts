@@ -27,7 +27,7 @@ export async function openTar(path: string, isPacked: boolean): Promise<ModelFil
       counted(path, size),
       unpack as unknown as NodeJS.WritableStream,
     ]);
-    // What goes wrong on the way shows in one of the two, or in both.
+    // An error may surface in either of the two, or in both.
     const [fed, taken] = await Promise.allSettled([feed, takeAll(path, listing, unpack)]);
     if (taken.status === 'rejected') throw reasonOf(taken, fed);
     if (fed.status === 'rejected') throw fed.reason;

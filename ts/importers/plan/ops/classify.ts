@@ -1,4 +1,4 @@
-// What follows a classifier's scores: probabilities and the predicted class. Importer's worker
+// Stages after a classifier's scores: probabilities and the predicted class. Importer's worker
 // thread; pure.
 import type { Column, PlanBuilder } from '../builder.js';
 import type { ScoreLink } from '../generated/stages.js';

@@ -1,11 +1,11 @@
-// What the operators of tabular models share. An operator is a function that appends the stages of
-// one step to a plan: its output columns are the caller's, made with builder.column() and filled
-// here. Attribute names and kinds of stages are those of native/tabular/{features,models}.
-// Importer's worker thread; pure.
+// Shared parts of the operators of tabular models. An operator is a function that appends the
+// stages of one step to a plan: the caller makes the output columns with builder.column(), and the
+// operator fills them. Attribute names and stage kinds are those of
+// native/tabular/{features,models}. Importer's worker thread; pure.
 import type { Column, PlanBuilder } from '../builder.js';
 
 /**
- * What to do of a value that a step cannot work with. 'skip' (Spark drops the row) is 'error' here:
+ * How a step handles a value that it cannot process. 'skip' (Spark drops the row) is 'error' here:
  * rows are never dropped. Source: tabular.md 2.1
  */
 export type HandleInvalid = 'error' | 'skip' | 'keep';

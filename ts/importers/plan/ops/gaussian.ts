@@ -9,7 +9,7 @@ interface Eigen {
   readonly vectors: Float64Array; // [n, n], a vector in each column
 }
 
-/** Of the symmetric matrix `matrix` [n, n]. */
+/** Eigen-decomposition of the symmetric matrix `matrix` [n, n]. */
 export function symmetricEigen(matrix: Float64Array, n: number): Eigen {
   const a = Float64Array.from(matrix);
   const vectors = new Float64Array(n * n);

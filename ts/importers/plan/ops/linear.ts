@@ -60,7 +60,7 @@ export function logisticRegression(
     readonly threshold?: number | undefined;
     readonly thresholds?: Float64Array | undefined;
     readonly zeroThreshold?: 'divide' | 'infinity' | undefined;
-    /** MLeap: a binary model's probability of class 0 is a sigmoid of its own, not 1 - p1. */
+    /** MLeap: a binary model's probability of class 0 is a separate sigmoid, not 1 - p1. */
     readonly separateSigmoids?: boolean | undefined;
   },
   place: string,

@@ -48,7 +48,7 @@ export class MersenneTwister {
     this.#at = 0;
   }
 
-  /** Of 32 bits. */
+  /** Returns the next 32 bits. */
   next(): number {
     if (this.#at >= N) this.#turn();
     let y = this.#state[this.#at++] ?? 0;
@@ -77,7 +77,7 @@ export class MersenneTwister {
     return radius * Math.cos(angle);
   }
 
-  /** Of a shape above 1. */
+  /** Draws from a gamma distribution with a shape above 1. */
   gamma(shape: number, scale: number): number {
     const d = shape - 1 / 3;
     const c = 1 / Math.sqrt(9 * d);

@@ -4,8 +4,8 @@ import type { MathBinary, MathUnary } from '../generated/stages.js';
 import type { HandleInvalid } from './common.js';
 
 /**
- * Double -> Double, the bucket of ascending `splits`; the last one is closed. 'keep': NaN goes to a
- * bucket of its own. Missing stays missing; what is outside all buckets is refused.
+ * Double to Double: the bucket among ascending `splits`; the last one is closed. 'keep': NaN gets a
+ * separate bucket. Missing stays missing; a value outside all buckets is refused.
  */
 export function bucketizer(
   builder: PlanBuilder,

@@ -12,8 +12,8 @@ export function tokenizer(builder: PlanBuilder, op: OneColumn, place: string): v
 }
 
 /**
- * String -> List of String by a Java regular expression: what lies between its matches (`gaps`) or
- * they themselves, of at least `minTokenLength` UTF-16 units. A pattern that Java refuses is
+ * String to List of String by a Java regular expression: the text between its matches (`gaps`) or
+ * the matches themselves, of at least `minTokenLength` UTF-16 units. A pattern that Java refuses is
  * reported at load.
  */
 export function regexTokenizer(

@@ -2,7 +2,7 @@
 import type { Column, PlanBuilder } from '../builder.js';
 import { MersenneTwister } from './mersenne-twister.js';
 
-/** As Java hashes "org.apache.spark.ml.clustering.LocalLDAModel". */
+/** Java's hash of "org.apache.spark.ml.clustering.LocalLDAModel". */
 const CLASS_HASH = javaHash('org.apache.spark.ml.clustering.LocalLDAModel');
 
 function javaHash(text: string): number {
@@ -12,8 +12,8 @@ function javaHash(text: string): number {
 }
 
 /**
- * Where Spark's local model starts each estimate: it is made with its class's seed and keeps that,
- * whatever the parameter `seed` says.
+ * The seed from which Spark's local model starts each estimate: it is constructed with its class's
+ * seed and keeps it, whatever the parameter `seed` says.
  */
 export const SPARK_LDA_SEED = BigInt(CLASS_HASH);
 

@@ -9,7 +9,7 @@ export interface BoosterTree {
   readonly left: ArrayLike<number>;
   readonly right: ArrayLike<number>;
   readonly feature: ArrayLike<number>;
-  /** Of a split where values below go left, of a leaf its value. Floats. */
+  /** For a split, the threshold below which values go left; for a leaf, its value. Floats. */
   readonly value: ArrayLike<number>;
   readonly defaultLeft: ArrayLike<number>;
 }
@@ -17,7 +17,7 @@ export interface BoosterTree {
 export interface Booster {
   /** "binary:logistic" */
   readonly objective: string;
-  /** As the objective transforms scores: a probability of logistic ones. */
+  /** Transformed as the objective transforms scores: a probability for logistic ones. */
   readonly baseScore: number;
   /** 0: no classes. */
   readonly numClass: number;
@@ -26,7 +26,7 @@ export interface Booster {
   readonly groups: readonly number[];
   /** dart: by tree. */
   readonly weights?: readonly number[];
-  /** Of one that was stopped early: so many trees are the best ones. */
+  /** For a model whose training stopped early: the best number of trees. */
   readonly bestTrees?: number;
 }
 

@@ -131,7 +131,7 @@ export function boosterScores(
   });
 }
 
-/** What the objective makes of a score that is alone; undefined: not supported. */
+/** The objective's transformation of a single score; undefined: not supported. */
 export function transformed(objective: string, score: Expression): Expression | undefined {
   if (LOGISTIC.includes(objective)) return sigmoid(score);
   if (EXPONENTIAL.includes(objective)) return exponential(score);
@@ -144,8 +144,10 @@ export function sigmoid(score: Expression): Expression {
   return cast(call('sql.divide', float(1), call('sql.add', power, float(1))), 'float');
 }
 
-/** Of the scores of all classes, the sum of their powers in doubles, as XGBoost computes it. Each
- * has a column. */
+/**
+ * Softmax over the scores of all classes; sums the exponentials in doubles, as XGBoost does. Each
+ * class has a column.
+ */
 export function softmax(
   builder: PlanBuilder,
   scores: readonly Expression[],

@@ -27,7 +27,7 @@ const OF_TYPE: Partial<Record<Type, string>> = {
   int64: 'integer',
 };
 
-/** What an OutputField computes; its Values only say what there may be. */
+/** The expression of an OutputField; its Value children only list possible values. */
 const expressionOf = ({ children }: XmlElement): XmlElement | undefined =>
   children.find((each) => !/^(Extension|Decisions|Value)$/.test(each.name));
 
@@ -300,7 +300,8 @@ class OutputLowering {
     return this.#element(field, result.reasonCodes, 'string', this.#rank(field));
   }
 
-  // What the target is less what is predicted; of a class, whether it is that less its probability.
+  // The target minus the prediction; for a class, 1 or 0 (whether it is the target) minus its
+  // probability.
   #residual(field: XmlElement, result: ModelResult): Made | undefined {
     const { context } = this;
     const { predicted } = result;

@@ -35,7 +35,7 @@ function resultsByTarget(segment: Segment, context: Context): ReadonlyMap<string
   return result.byTarget ?? new Map([[targetName(segment, context), result]]);
 }
 
-// What a segment answers beside its targets.
+// The outputs of a segment besides its targets.
 function outputsOf({ lowered }: Segment): SegmentOutput[] {
   return [...(lowered.result.outputs ?? []), ...lowered.outputs];
 }
@@ -45,7 +45,7 @@ class Chooser {
     readonly segments: readonly Segment[],
     readonly mask: (segment: Segment) => Column,
     readonly rule: Rule,
-    /** Of each segment, whether a row that chooses it is refused: the reason. */
+    /** For each segment, the reason if a row that chooses it is refused. */
     readonly refused: readonly (string | undefined)[],
     readonly context: Context,
     readonly at: XmlElement,
@@ -68,7 +68,7 @@ class Chooser {
     return made;
   }
 
-  /** What the chosen segment has; missing where the columns have none. */
+  /** The column of the chosen segment; missing where its columns have none. */
   column(columns: readonly (Column | undefined)[]): Column | undefined {
     const { plan } = this.context;
     const found = columns.filter((each) => each !== undefined);
@@ -87,7 +87,7 @@ class Chooser {
   /** The chosen segment's result, of one target: `results` has those of the segments that answer
    * it. */
   result(results: readonly (ModelResult | undefined)[]): ModelResult {
-    // What one of them does not give cannot be asked for.
+    // A result that one segment lacks cannot be requested.
     const all = <T>(pick: (result: ModelResult) => T | undefined) => {
       const picked = results.map((each) => (each === undefined ? undefined : pick(each)));
       const lacks = results.some((each, i) => each !== undefined && picked[i] === undefined);

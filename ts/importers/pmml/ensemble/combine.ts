@@ -1,5 +1,5 @@
-// What a MiningModel makes of its segments' results. Importer's worker thread.
-// Source: tabular.md 3.2
+// Combines the results of a MiningModel's segments. Importer's worker thread. Source: tabular.md
+// 3.2
 import type { Column } from '../../plan/builder.js';
 import type { LabelledVector, ModelResult } from '../context.js';
 import { isWord } from '../../plan/attributes.js';
@@ -21,7 +21,7 @@ export interface Segment {
   readonly lowered: Lowered;
   /** Its predicate is True. */
   readonly always: boolean;
-  /** Where it ran; absent: in every row. */
+  /** Rows in which it ran; absent: every row. */
   readonly mask?: Column;
   readonly weight: number;
   /** The weight by row, where the document says a field. */
@@ -91,7 +91,7 @@ function predictions(segments: readonly Segment[], context: Context): Column[] |
   return found.includes(undefined) ? undefined : (found as Column[]);
 }
 
-// What the stages of ensembles share: masks and weights behind the segments' columns.
+// Common stages of ensembles: masks and weights after the segments' columns.
 function ensembleOf(
   segments: readonly Segment[],
   columns: readonly Column[],

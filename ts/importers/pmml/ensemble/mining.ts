@@ -132,7 +132,7 @@ class MiningLowering {
   }
 }
 
-// What a segment's result is made of is filled inside its block, for its rows only.
+// Fills the columns of a segment's result inside its block, for its rows only.
 function touch(result: ModelResult): void {
   result.predicted;
   result.probabilities;
@@ -155,7 +155,7 @@ export const lowerMining: LowerModel = (model, outer) => {
     return {};
   }
   const said = segmentation.attributes['multipleModelMethod'] ?? '';
-  // As JPMML writes them before PMML 4.4.
+  // JPMML's spelling before PMML 4.4.
   const method = /^x-weighted(Median|Sum)$/.test(said) ? said.slice(2) : said;
   if (!METHODS.has(method)) {
     const reason = `multipleModelMethod="${method}" is unknown`;

@@ -1,6 +1,6 @@
-// Aggregate: one number of the list that a row has in a field. The standard aggregates over the
-// rows of a table; as JPMML has it, who asks gives the values of a row together. Importer's worker
-// thread. Source: tabular.md 3.3
+// Aggregate: one number computed from the list that a field has in a row. The standard aggregates
+// over the rows of a table; as in JPMML, the caller sends the values as one list per row.
+// Importer's worker thread. Source: tabular.md 3.3
 import { isWord } from '../../plan/attributes.js';
 import { AGGREGATE_FUNCTION } from '../../plan/generated/stages.js';
 import { placeOf } from '../document.js';

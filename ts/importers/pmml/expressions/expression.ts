@@ -1,5 +1,5 @@
 // PMML's expression elements as a plan's expressions. Tables (NormContinuous, MapValues and so on)
-// become stages of their own. Importer's worker thread. Source: tabular.md 3.3
+// become separate stages. Importer's worker thread. Source: tabular.md 3.3
 import { functionName } from '../../plan/attributes.js';
 import { type Expression, call, columnRef, constant } from '../../plan/builder.js';
 import type { Value } from '../../plan/generated/plan.js';
@@ -14,7 +14,7 @@ import { REFUSED_EXPRESSIONS, TABLES, type TableContext } from './tables.js';
 export interface Typed {
   readonly expression: Expression;
   readonly dataType: string;
-  /** Of an ordinal field: its values in order. */
+  /** Values of an ordinal field, in order. */
   readonly order?: readonly string[];
   /** The text of a Constant that says no data type: takes that of what it is compared with. */
   readonly text?: string;
@@ -25,7 +25,7 @@ interface Parameters {
   get(name: string): Typed | undefined;
 }
 
-/** What an Apply says of values that are missing or invalid, as arguments of the engine's calls. */
+/** An Apply's handling of missing and invalid values, as arguments of the engine's calls. */
 interface Treated {
   /** mapMissingTo, if it is said. */
   readonly mapped: Expression | undefined;
@@ -38,7 +38,7 @@ interface Treated {
   readonly plain: boolean;
 }
 
-/** As native/tabular/pmml/functions/logic.cc numbers them. */
+/** Numbered as in native/tabular/pmml/functions/logic.cc. */
 const TREATMENTS: readonly string[] = ['returnInvalid', 'asIs', 'asMissing'];
 
 const NODES_MAX = 200_000;
@@ -210,7 +210,7 @@ export class Expressions {
     });
   }
 
-  // What an Apply says of missing and invalid values, beside its function.
+  // An Apply's handling of missing and invalid values, in addition to its function.
   #treatment(element: XmlElement, dataType: string): Treated {
     const {
       mapMissingTo,
@@ -334,7 +334,7 @@ export class Expressions {
     return { expression: columnRef(column), dataType };
   }
 
-  // What a parameter stands for: each is computed once, whether the function reads it or not.
+  // The value of a parameter: each is computed once, whether the function reads it or not.
   #argument(field: XmlElement, argument: Typed, at: XmlElement): Typed {
     const said = field.attributes['dataType'];
     const dataType = said === undefined ? argument.dataType : normalDataType(said);

@@ -1,4 +1,4 @@
-// Expressions that are tables: each fills a column by a stage of its own. Importer's worker thread.
+// Expressions that are tables: each fills a column with a separate stage. Importer's worker thread.
 // Source: tabular.md 3.3
 import type { Exactly } from '../../plan/attributes.js';
 import type { Column, StageKind } from '../../plan/builder.js';
@@ -108,7 +108,7 @@ const normDiscrete: Table = (element, context) => {
   return fillBy('pmml.norm_discrete', [input], 'double', attributes, element, context);
 };
 
-// What a Discretize or MapValues gives.
+// The result type of a Discretize or MapValues.
 function resultType(element: XmlElement, context: TableContext): string {
   const said = element.attributes['dataType'];
   return said === undefined ? (context.wanted ?? 'string') : normalDataType(said);

@@ -1,4 +1,5 @@
-// TextIndex: how often a term stands in a text. Importer's worker thread. Source: tabular.md 3.3
+// TextIndex: counts how often a term occurs in a text. Importer's worker thread. Source: tabular.md
+// 3.3
 import { isWord } from '../../plan/attributes.js';
 import { TERM_WEIGHTS } from '../../plan/generated/stages.js';
 import type { Problems } from '../../plan/problems.js';
@@ -18,7 +19,7 @@ function quoted(text: string): string {
 interface Rules {
   readonly patterns: string[];
   readonly replacements: string[];
-  /** Where the rows of each table start, and the end of the last. */
+  /** The first row of each table, and the end of the last. */
   readonly rows: number[];
   readonly recursive: number[];
 }

@@ -12,7 +12,7 @@ const FEATURES = ['antecedent', 'consequent', 'rule', 'ruleId', ...BASES];
 const TRUE = ['true', 'T', '1'];
 const FALSE = ['false', 'F', '0'];
 
-/** Where a row has an item: an input has a value. -1: a value that says that it has none. */
+/** Rows that contain an item: an input has a value. -1: a value that means absence. */
 interface Pairs {
   readonly items: number[];
   readonly inputs: number[];
@@ -188,7 +188,7 @@ class Rules {
   }
 }
 
-/** What a feature says of each rule, as attributes of pmml.rule_value. */
+/** A feature of every rule, as attributes of pmml.rule_value. */
 function featureOf(rules: Rules, feature: string) {
   if (BASES.includes(feature)) return { numbers: rules.numbers(feature) };
   if (feature === 'ruleId') return { texts: rules.ids() };

@@ -17,7 +17,7 @@ export interface Baselines {
   readonly baseline_max_times: Float64Array;
 }
 
-/** What the sums are taken against: the parameters at their reference points. */
+/** The reference of the sums: the parameters at their reference points. */
 function reference(model: XmlElement, context: ModelContext, cells: readonly XmlElement[]): number {
   const list = child(model, 'ParameterList');
   const points = new Map<string, number>();

@@ -217,7 +217,7 @@ function classEquations(
   return labels;
 }
 
-/** What the equations' sums go through, as attributes. */
+/** The link function of the equations' sums, as attributes. */
 function linkOf(model: XmlElement, context: ModelContext, kind: string, inputs: InputList) {
   if (kind === 'ordinal' && model.attributes['cumulativeLink'] === undefined) {
     needed(context, model, 'cumulativeLink');

@@ -16,7 +16,7 @@ export interface Instances {
   has(field: string): boolean;
 }
 
-/** Of a model that has them. Undefined: a problem was noted. */
+/** Reads the instances of a model. Undefined: a problem was noted. */
 export function readInstances(model: XmlElement, context: ModelContext): Instances | undefined {
   const element = neededChild(context, model, 'TrainingInstances');
   if (element === undefined) return undefined;

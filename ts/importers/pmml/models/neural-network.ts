@@ -139,14 +139,17 @@ class Network {
 interface Output {
   readonly target: string;
   readonly neuron: number;
-  /** Of a classification. */
+  /** Label of a classification's neuron. */
   readonly label?: string;
-  /** Of a regression: how the neuron's number is mapped back. */
+  /** Points of a regression: map the neuron's number back to the original scale. */
   readonly points: readonly { readonly norm: number; readonly orig: number }[];
   readonly element: XmlElement;
 }
 
-/** What a NeuralOutput says its neuron is: a reference to a derived field means its expression. */
+/**
+ * The expression of a NeuralOutput's neuron: a reference to a derived field stands for its
+ * expression.
+ */
 function outputExpression(
   model: XmlElement,
   context: ModelContext,

@@ -91,7 +91,7 @@ function addMachine(
   const coefficients = children(list, 'Coefficient').map((each) => real(context, each, 'value', 0));
   into.intercepts.push(real(context, list, 'absoluteValue', 0));
   if (byFields) {
-    // One number by field: a vector of its own, taken once.
+    // One number per field: a separate vector, used once.
     if (coefficients.length !== vectors.inputs.length) {
       const reason = `${coefficients.length} coefficients, and ${vectors.inputs.length} fields`;
       context.problems.add(context.place(list), reason);

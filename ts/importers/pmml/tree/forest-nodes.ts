@@ -245,7 +245,7 @@ class Adding {
     return this.#strategy === 'nullPrediction' ? made : this.#beforeMissing(made, test, node);
   }
 
-  // Where the field is missing, the node's own score.
+  // A missing field gets the node's own score.
   #beforeMissing(made: number, test: KernelTest, node: number): number {
     const missing: KernelTest = {
       column: test.column,

@@ -9,7 +9,7 @@ import { type Comparison, comparisonOf, isPredicate, setOf } from '../predicates
 import type { XmlElement } from '../xml/reader.js';
 import { Predicate, type TreeTable, cellOf } from './table.js';
 
-/** As native/tabular/pmml/tree.cc has them. */
+/** Numbered as in native/tabular/pmml/tree.cc. */
 enum Test {
   True = 0,
   False = 1,
@@ -183,7 +183,7 @@ export class NodeAttributes {
     this.#expressions.length = 0;
   }
 
-  /** Of the stage. */
+  /** The stage's attributes. */
   attributes() {
     const offsets = (sets: readonly (readonly unknown[])[]) => {
       let end = 0;

@@ -3,7 +3,7 @@
 import { AttributeList, ownText } from '../xml/attribute-list.js';
 import { elementOf, type XmlCapture, type XmlElement } from '../xml/reader.js';
 
-/** What stands in a node as its predicate. */
+/** The kind of a node's predicate. */
 export enum Predicate {
   None = 0,
   True = 1,
@@ -26,12 +26,12 @@ export interface TreeTable {
   readonly firstChild: Int32Array;
   readonly nextSibling: Int32Array;
   readonly predicate: Uint8Array;
-  /** Of Simple: into `texts`. */
+  /** For Simple: indexes into `texts`. */
   readonly field: Int32Array;
   readonly operator: Int32Array;
-  /** Of Element: into `elements`. */
+  /** For Element: indexes into `elements`. */
   readonly element: Int32Array;
-  /** Of Simple. */
+  /** For Simple. */
   readonly value: Cells;
   readonly score: Cells;
   readonly id: Cells;
@@ -44,7 +44,7 @@ export interface TreeTable {
   readonly labelProbability: Float64Array;
   readonly labelConfidence: Float64Array;
   readonly texts: readonly string[];
-  /** What cells are pieces of. */
+  /** The text that cells are pieces of. */
   readonly pool: string;
   readonly elements: readonly XmlElement[];
   /** Elements inside nodes that are not supported or stand in a wrong place. */
@@ -83,7 +83,7 @@ class CellBuilder {
     if (text !== undefined) this.set(text);
   }
 
-  /** Of the last node. */
+  /** Sets the last node's value. */
   set(text: string): void {
     this.begin[this.begin.length - 1] = this.pool.size;
     this.pool.size += text.length;
@@ -120,7 +120,7 @@ class TreeBuilder implements XmlCapture {
   readonly #score = new CellBuilder(this.#pool);
   readonly #id = new CellBuilder(this.#pool);
   readonly #defaultChild = new CellBuilder(this.#pool);
-  /** Of the open nodes: the node, and its last child so far. */
+  /** The open nodes: each node, and its last child so far. */
   readonly #open: number[] = [];
   readonly #last: number[] = [];
   /** Elements that are kept as they are, outermost first; or how deep what is skipped is. */
@@ -175,7 +175,7 @@ class TreeBuilder implements XmlCapture {
     this.#strange.push(elementOf(name, attributes, line));
   }
 
-  // Whether what stands in a node stands before its child nodes.
+  // Returns whether an element of a node precedes its child nodes.
   #isBeforeChildren(name: string, attributes: AttributeList, line: number): boolean {
     if (this.#last.at(-1) === -1) return true;
     this.#refuse(name, attributes, line);

@@ -75,7 +75,7 @@ export function distributionOf(
   return found;
 }
 
-/** What a node says: its score, or the label that its distribution has most of. */
+/** Returns a node's score: as stated, or the most frequent label of its distribution. */
 export function scoreOf(table: TreeTable, node: number, context: Context): string | undefined {
   const score = cellOf(table, table.score, node);
   if (score !== undefined) return score;
@@ -178,8 +178,8 @@ class TreeLowering {
     });
   }
 
-  // Of rows that end in several leaves: record counts are added up, or probabilities by the leaves'
-  // weights; a label without a confidence has its probability as one.
+  // Matrices for rows that end in several leaves: adds up record counts, or probabilities by the
+  // leaves' weights; a label without a confidence uses its probability.
   #blendedMatrices(strategy: TreeMissing) {
     const { table } = this;
     const width = this.#labels.length;
@@ -293,7 +293,7 @@ class TreeLowering {
     return plan.derive(name, plan.typeOf(first), either, this.#place);
   }
 
-  /** What the node says. */
+  /** The node's label. */
   #label(): Column {
     const { context, table } = this;
     const dataType = context.target?.dataType ?? 'string';

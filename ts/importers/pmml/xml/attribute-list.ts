@@ -1,6 +1,6 @@
-// The attributes of one start tag: two short lists, which the scanner fills anew for every tag. A
-// document of 100 MB has millions of them, and an object for each tag with its names as keys cost a
-// fifth of the time that reading took. Importer's worker thread.
+// The attributes of one start tag: two short lists, which the scanner refills for every tag. A
+// document of 100 MB has millions of tags, and an object per tag with the names as keys took a
+// fifth of the reading time. Importer's worker thread.
 
 /** By name; without a prototype, so that no name means anything else. */
 export type Attributes = Record<string, string | undefined>;
@@ -8,7 +8,7 @@ export type Attributes = Record<string, string | undefined>;
 const NullPrototype = function NullPrototype() {} as unknown as new () => Attributes;
 (NullPrototype as unknown as { prototype: object }).prototype = Object.create(null) as object;
 
-/** A text of its own: a piece of a larger text keeps all of that in memory. */
+/** Copies a text, because a slice of a larger text keeps all of it in memory. */
 export function ownText(text: string): string {
   // V8 copies what is shorter.
   return text.length < 13 ? text : Buffer.from(text).toString();

@@ -1,7 +1,7 @@
-// Reads an XML file, compressed with gzip or not, into elements: no document types, no entities but
-// XML's own five, with limits.
-// Whoever wants can take an element as it is read (trees of forests), so that a document of 100 MB
-// never stands in memory as a whole. Importer's worker thread.
+// Reads an XML file, compressed with gzip or not, into elements: no document types, no entities
+// except XML's five predefined ones, with limits. A caller may consume an element while it is read
+// (trees of forests), so that a document of 100 MB is never in memory as a whole. Importer's worker
+// thread.
 import { isAscii } from 'node:buffer';
 import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
@@ -23,13 +23,13 @@ export interface XmlElement {
   /** Character data directly inside; '' where that is only white space between children. */
   text: string;
   readonly line: number;
-  /** What XmlOptions.capture made of it, which has its children then. */
+  /** The result of XmlOptions.capture, which holds the element's children then. */
   compact?: unknown;
 }
 
 /** Takes an element with all that is in it as it is read. */
 export interface XmlCapture extends XmlEvents {
-  /** What it is taken as: XmlElement.compact. */
+  /** Returns the value for XmlElement.compact. */
   finish(): unknown;
 }
 
@@ -79,7 +79,7 @@ function decoderFor(head: Uint8Array): TextDecoder {
   return new TextDecoder(label, { fatal: true });
 }
 
-// What of an element is not settled before it ends.
+// State of an element that is known only at its end.
 interface Open {
   readonly element: XmlElement;
   text: string;
@@ -183,7 +183,7 @@ class PieceDecoder {
     this.#isUtf8 = this.#decoder.encoding === 'utf-8';
   }
 
-  /** Errors: TypeError for bytes that are none of the encoding. */
+  /** Errors: TypeError for bytes that are invalid in the encoding. */
   decode(piece: Buffer): string {
     const isPlain = this.#isUtf8 && isAscii(piece);
     const text =

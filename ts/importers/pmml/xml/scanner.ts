@@ -10,7 +10,7 @@ import {
 } from '../../../base/limits.js';
 import { AttributeList, ownText } from './attribute-list.js';
 
-/** What the scanner tells. Errors of these end the scan. */
+/** Events of the scanner. An error thrown by one ends the scan. */
 export interface XmlEvents {
   /** `attributes` are the next tag's when this returns: who keeps them copies them. */
   open(name: string, attributes: AttributeList, line: number): void;
@@ -53,7 +53,7 @@ const FORBIDDEN = /[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/;
 const SURROGATES = /[\ud800-\udfff]/;
 const SLOTS = 1024;
 
-// Behind the buffer's end there is no code: no blank, and of no name.
+// Beyond the buffer's end the code is undefined: neither a blank nor part of a name.
 function isBlank(code: number | undefined): boolean {
   return code === SPACE || code === NEWLINE || code === RETURN || code === TAB;
 }
@@ -172,7 +172,7 @@ export class XmlScanner {
     return true;
   }
 
-  // Of text whose end is not there: how far it can be taken.
+  // Returns how far an unfinished text can be consumed.
   #wholeText(): number {
     const buffer = this.#buffer;
     const codes = this.#codes;
@@ -225,7 +225,7 @@ export class XmlScanner {
     return end;
   }
 
-  // One string per name, however often it stands there.
+  // Returns one shared string per name, however often it occurs.
   #nameAt(from: number, end: number): string {
     const buffer = this.#buffer;
     const codes = this.#codes;

@@ -1,6 +1,6 @@
-// What Spark keeps in a column's metadata of its values: which are categories, what their labels
-// are, how long a vector is. Some stages work by it (Interaction, IndexToString, VectorSlicer by
-// names), and people want it in a model's metadata. Pure; importer's worker thread.
+// The metadata of values that Spark keeps for a column: which are categories, their labels, the
+// length of a vector. Some stages depend on it (Interaction, IndexToString, VectorSlicer by names),
+// and users want it in a model's metadata. Pure; importer's worker thread.
 
 export interface Attribute {
   readonly kind: 'numeric' | 'binary' | 'nominal';
@@ -12,15 +12,15 @@ export interface Attribute {
 }
 
 export interface Attributes {
-  /** Of a scalar. */
+  /** For a scalar. */
   readonly scalar?: Attribute;
-  /** Of a vector: its length. */
+  /** For a vector: its length. */
   readonly size?: number;
-  /** Of a vector: of each value. */
+  /** For a vector: the attribute of each value. */
   readonly slots?: readonly Attribute[];
 }
 
-/** Longer vectors have no attributes of their own here: nobody names a million values. */
+/** Longer vectors have no attributes here: no user names a million values. */
 export const SLOTS_MAX = 100_000;
 
 export const NUMERIC: Attribute = { kind: 'numeric' };

@@ -9,22 +9,22 @@ import type { Attributes } from './attributes.js';
 export interface Variable {
   readonly name: string;
   readonly column: Column;
-  /** Of a field, what it was first taken as: its column has what the request has. */
+  /** For a field, the type of its first use: its column has the request's value. */
   readonly type: Type;
   readonly attributes: Attributes;
   /** The number of the top stage that made it; -1: a field. */
   readonly madeBy: number;
 }
 
-/** What a stage takes a field as, for metadata; what comes is looked at when it comes. */
+/** A stage's use of a field, for metadata; values are checked when they arrive. */
 export interface Use {
   readonly type: Type;
   readonly element?: Type;
-  /** Of a vector. */
+  /** For a vector. */
   readonly size?: number;
 }
 
-/** Of SQL, which looks at what comes. */
+/** The use by SQL, which checks values when they arrive. */
 export const ANYTHING: Use = { type: 'any' };
 export const NUMBER: Use = { type: 'double' };
 export const TEXT: Use = { type: 'string' };
@@ -45,7 +45,7 @@ export class Frame {
     this.#plan = plan;
   }
 
-  /** What is there now, in the order in which it came; fields too, those that were used. */
+  /** The current variables in the order in which they were added, including used fields. */
   get variables(): readonly Variable[] {
     return [...this.#variables.values()];
   }
@@ -75,7 +75,7 @@ export class Frame {
     return made;
   }
 
-  /** What a field is taken as. */
+  /** The use of a field. */
   useOf(column: number): Use | undefined {
     return this.#uses.get(column as Column);
   }

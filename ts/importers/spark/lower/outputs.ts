@@ -1,6 +1,6 @@
-// What a Spark model answers. By default what the last predicting stage and the stages after it
-// made; without one, what no stage takes. The other columns are answered where they are asked for:
-// the plan is lazy, so that a run computes them only then. Importer's worker thread.
+// The outputs of a Spark model. By default the columns that the last predicting stage and later
+// stages made; without such a stage, those that no stage reads. Other columns are returned on
+// request: the plan is lazy, so that a run computes them only then. Importer's worker thread.
 // Source: tabular.md 2.4
 import type { Field, Plan } from '../../plan/generated/plan.js';
 import { StageProblem } from '../read/problem.js';

@@ -7,7 +7,7 @@ import { StageProblem } from '../read/problem.js';
 import { LOWERINGS } from './kinds.js';
 import { type Model, Stage } from './stage.js';
 
-/** Where a stage is: numbers of stages in pipelines, from the outermost. */
+/** The position of a stage: stage numbers in nested pipelines, from the outermost. */
 type Path = readonly number[];
 
 /** Lowers the stage in the folder, with what is in it. */

@@ -10,7 +10,7 @@ import { StageProblem } from '../read/problem.js';
 import type { Attributes } from './attributes.js';
 import type { Frame, Use, Variable } from './frame.js';
 
-/** What one load has, whatever stage is at work. */
+/** State of one load that all stages share. */
 export interface Model {
   readonly plan: PlanBuilder;
   readonly problems: Problems;

@@ -7,7 +7,7 @@ import type { Table } from '../read/table.js';
 
 export interface Leaf {
   readonly prediction: number;
-  /** What came into the leaf: of a classifier, how much of each class. */
+  /** Training rows in the leaf: for a classifier, the weight of each class. */
   readonly stats: Float64Array;
   /** Among its tree's leaves, from left to right. */
   readonly index: number;
@@ -55,10 +55,10 @@ function build(trees: readonly (readonly Row[])[], place: string): Trees {
   return { ...maker.finish(), roots: Int32Array.from(roots) };
 }
 
-/** Of one feature: Spark's own maxBins is far below. */
+/** Maximum number of categories of one feature: Spark's own maxBins is far below. */
 const CATEGORIES_MAX = 1_000_000;
 
-// What a node of the table leads to, and which branch of which node leads to it.
+// The target of a node of the table, and the branch of the node that leads to it.
 interface Step {
   readonly id: number;
   readonly parent: number; // -1: the root

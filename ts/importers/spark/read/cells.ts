@@ -53,7 +53,7 @@ export function structCell(cell: unknown, what: string): Struct {
   return refuse(cell, what, 'a structure');
 }
 
-// Of a vector or a matrix that is stored sparse.
+// Maximum number of cells of a vector or a matrix that is stored sparse.
 const CELLS_MAX = 2 ** 27;
 
 /** A vector as Spark stores it: type 1 dense, 0 sparse. */

@@ -1,4 +1,4 @@
-// A stage of a Spark model as it lies there: metadata, tables, stages inside it. Importer's worker
+// A stage of a Spark model as stored on disk: metadata, tables, nested stages. Importer's worker
 // thread.
 import { SPARK_METADATA_BYTES_MAX } from '../../../base/limits.js';
 import type { ModelFiles as OpenFiles } from '../../plan/archive/index.js';
@@ -6,7 +6,7 @@ import { type Metadata, parseMetadata } from './metadata.js';
 import { StageProblem } from './problem.js';
 import { readTable, type Table } from './table.js';
 
-/** What a reader needs of them. */
+/** The part of OpenFiles that a reader needs. */
 export type ModelFiles = Pick<OpenFiles, 'names' | 'read' | 'size'>;
 
 const NEWLINE = 10;
@@ -83,7 +83,7 @@ export class StageFolder {
     return readTable(place, files);
   }
 
-  /** What saveAsTextFile() wrote into the folder `name`, one line behind the other. */
+  /** Reads the lines that saveAsTextFile() wrote into the folder `name`, concatenated. */
   async bytes(name: string): Promise<Uint8Array> {
     const place = this.#prefix + name;
     const parts = partFiles(this.#files, `${place}/`, /^part-\d+$/);

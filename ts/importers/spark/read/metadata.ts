@@ -5,14 +5,14 @@ import { need, shown, StageProblem } from './problem.js';
 type Json = Readonly<Record<string, unknown>>;
 
 export interface Metadata {
-  /** As written: org.apache.spark.ml.feature.StringIndexerModel. */
+  /** The class name in the file: org.apache.spark.ml.feature.StringIndexerModel. */
   readonly className: string;
   /** The class's own name where it is one of Spark's, "StringIndexerModel"; else className. */
   readonly type: string;
   readonly uid: string;
   readonly sparkVersion: string;
   readonly params: Params;
-  /** What stands in it besides: numClasses, numFeatures, labelMetadata, ... */
+  /** Returns another member of the metadata: numClasses, numFeatures, labelMetadata, ... */
   extra(name: string): unknown;
 }
 
@@ -55,7 +55,7 @@ export function isBefore(sparkVersion: string, major: number, minor: number): bo
 const NUMBER_OF_PYTHON = /-?\bInfinity\b|\bNaN\b/;
 const TEXT_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\bInfinity\b|\bNaN\b/g;
 
-/** What Python writes of numbers that JSON has none for, as texts, as Scala writes them. */
+/** Quotes the numbers that Python writes outside JSON's grammar, as Scala does. */
 function withoutNumbersOfPython(line: string): string {
   return line.replace(TEXT_OR_NUMBER, (found) => (found.startsWith('"') ? found : `"${found}"`));
 }

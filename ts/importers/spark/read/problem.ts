@@ -1,6 +1,6 @@
-// What is wrong with one stage of a Spark model. Thrown where a stage is read or lowered, and
-// collected with the stage's place by who goes through the stages, so that one load reports all of
-// them. Importer's worker thread.
+// A fault in one stage of a Spark model. Thrown where a stage is read or lowered; the code that
+// walks the stages collects it with the stage's place, so that one load reports all of them.
+// Importer's worker thread.
 
 /** The message says what is wrong; the place is added by who catches it. */
 export class StageProblem extends Error {

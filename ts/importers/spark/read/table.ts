@@ -13,15 +13,15 @@ import { PARQUET_PAGE_BYTES_MAX, SPARK_TABLE_ROWS_MAX } from '../../../base/limi
 import { StageProblem } from './problem.js';
 
 export interface Table {
-  /** Where it lies, for errors. */
+  /** The table's path, for errors. */
   readonly place: string;
-  /** Of all files, in the order of the first one. */
+  /** Columns of all files, in the order of the first one. */
   readonly columns: readonly string[];
   readonly rowCount: number;
   /** The cells of the first column of these names, or of the one at `position`.
    * Errors: StageProblem where there is none. */
   column(names: readonly string[], position?: number): readonly unknown[];
-  /** As column(), undefined where there is none of these names. */
+  /** Same as column(), but undefined if none of these names exists. */
   find(...names: readonly string[]): readonly unknown[] | undefined;
 }
 

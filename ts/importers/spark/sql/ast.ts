@@ -38,7 +38,7 @@ export type Sql =
   | { readonly kind: 'literal'; readonly literal: SqlLiteral; readonly at: number }
   | {
       readonly kind: 'call';
-      /** Of the function, lower case; operators by their own names: 'add', 'and', 'in'. */
+      /** The function's name in lower case; operators have names too: 'add', 'and', 'in'. */
       readonly name: string;
       readonly args: readonly Sql[];
       readonly at: number;

@@ -326,7 +326,7 @@ export class Expressions implements Operands {
     return { kind: 'column', name: token.text, at: token.column };
   }
 
-  /** What stands between operators that compare. */
+  /** Parses an operand of a comparison. */
   operand(): Sql {
     return this.#level(LEVELS.length - 2);
   }

@@ -1,5 +1,5 @@
-// Calls with a grammar of their own, CASE, and names of types. Importer's worker thread; pure.
-// Source: tabular.md 5.3; Spark's SqlBaseParser.
+// Calls with their own grammar, CASE, and names of types. Importer's worker thread; pure. Source:
+// tabular.md 5.3; Spark's SqlBaseParser.
 import { call, type Sql, type SqlType } from './ast.js';
 import { INTERNAL_FUNCTIONS } from './tables/composite.js';
 import { SqlFault, type Token } from './lexer.js';
@@ -7,11 +7,11 @@ import { textLiteral, typeOfName } from './literal.js';
 import { unsupportedText } from './tables/refused.js';
 import type { TokenReader } from './token-reader.js';
 
-/** What a form reads its parts with. */
+/** The parsers that a form reads its parts with. */
 export interface Operands {
   readonly words: TokenReader;
   expression(): Sql;
-  /** What stands between operators that compare. */
+  /** Parses an operand of a comparison. */
   operand(): Sql;
   primary(): Sql;
   /** Up to the symbol `end`, which it takes. */
@@ -38,7 +38,7 @@ export function callForm(from: Operands, token: Token): Sql {
       throw new SqlFault(at, `${token.text}(*): aggregates are not supported`);
     }
     const args = from.list(')');
-    // As functions these take the characters first, and the text then.
+    // The function forms have the characters first and the text second.
     const isTurned = /^[LR]TRIM$/.test(token.word) && args.length === 2;
     if (INTERNAL_FUNCTIONS.has(token.word.toLowerCase())) {
       throw new SqlFault(at, unsupportedText(token.word.toLowerCase()));

@@ -17,9 +17,9 @@ const WRITTEN_MAX = 200;
 export interface SqlColumns {
   /** In order. */
   names(): readonly string[];
-  /** Of one of names(). */
+  /** The column of one of names(). */
   get(name: string): Column;
-  /** Of a name that is not there: a new field of requests, or undefined where there can be none. */
+  /** Handles an unknown name: returns a new request field, or undefined if there can be none. */
   missing(name: string): Column | undefined;
 }
 

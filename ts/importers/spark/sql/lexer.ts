@@ -14,7 +14,7 @@ export interface Token {
   readonly column: number;
 }
 
-/** Of a statement that is not what this subset has; the caller knows the place. */
+/** A statement outside the supported subset; the caller adds the place. */
 export class SqlFault extends ServalError {
   constructor(column: number, what: string) {
     super(ErrorCode.ModelInvalid, `statement, column ${column}: ${what}`);

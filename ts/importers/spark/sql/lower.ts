@@ -25,7 +25,7 @@ import { typeOfName } from './literal.js';
 import { typeText } from './print.js';
 import { unsupportedText } from './tables/refused.js';
 
-/** What the lowering of one statement needs. */
+/** The context of lowering one statement. */
 export interface LowerContext {
   readonly builder: PlanBuilder;
   /** undefined where there is none; it has told its problem. */
@@ -193,7 +193,7 @@ function useZone(sql: Call, index: number, { builder, problem }: LowerContext): 
   }
 }
 
-/** What is sure whatever the request has. */
+/** The result type that holds for every request. */
 function resultOf(name: string, args: readonly Lowered[]): Type {
   const isValue = (index: number) =>
     name !== 'case' || index % 2 === 1 || index === args.length - 1;

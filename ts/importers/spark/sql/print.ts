@@ -1,4 +1,4 @@
-// What Spark names a column that has no alias: its expression as text. Importer's worker thread;
+// Spark's name for a column without an alias: its expression as text. Importer's worker thread;
 // pure.
 import type { Sql, SqlLiteral, SqlType } from './ast.js';
 import { SQL_ALIASES, SQL_FUNCTIONS } from './functions.js';

@@ -80,7 +80,7 @@ export type AssignedVariables = ReadonlyMap<string, TensorValue>;
 /** A function's body lowered into a separate graph. */
 export interface Subgraph {
   readonly builder: GraphBuilder;
-  /** What the function returns, as values of that graph. */
+  /** The function's results, as values of that graph. */
   readonly results: readonly Value[];
   finish(name: string, inputs: OnnxGraph['inputs'], outputs: readonly TensorValue[]): OnnxGraph;
 }

@@ -328,7 +328,7 @@ class Flight {
     return [...new Set([...scope.control, ...control, ...after])];
   }
 
-  /** What the function returns, in the order of its signature. */
+  /** The function's results, in the order of its signature. */
   returns(scope: Scope, definition: FunctionDef): readonly Target[] {
     const where = ofFunction(definition);
     const targets: Target[] = [];

@@ -10,7 +10,7 @@ import {
 
 /** Structured-cloneable. */
 export interface CorsSettings {
-  /** As browsers write them; undefined: all origins. */
+  /** Origins as browsers write them; undefined: all origins. */
   readonly origins: readonly string[] | undefined;
   /**
    * TensorFlow Serving's behaviour: every response lists the allowed methods and headers, not only

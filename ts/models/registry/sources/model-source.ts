@@ -1,4 +1,4 @@
-// Where models come from: scans all places at start and as the settings say, passes the desired
+// The source of models: scans all locations at startup and as the settings say, passes the desired
 // models to the registry, loads and unloads single models by call. Control plane, main thread.
 // places.ts reads the files; desired-models.ts decides what is desired.
 import { dirname } from 'node:path';

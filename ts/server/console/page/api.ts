@@ -3,7 +3,7 @@
 
 const KEY = 'serval-key';
 
-/** What came of a call. */
+/** The result of a call. */
 export interface Reply {
   readonly status: number;
   readonly contentType: string;
@@ -49,7 +49,7 @@ export async function call(method: string, path: string, body?: string): Promise
   return { status: response.status, contentType, text, millis: performance.now() - begun };
 }
 
-/** What a body of an error says. */
+/** Returns the message of an error response's body. */
 export function errorText({ status, text }: Reply): string {
   try {
     const { error } = JSON.parse(text) as { error?: unknown };

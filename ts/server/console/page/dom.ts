@@ -60,7 +60,7 @@ export interface Tab {
   readonly label: string;
 }
 
-/** A row of tabs; arrow keys move among them. `chosen` is told of a change. */
+/** A row of tabs; arrow keys move among them. Calls `chosen` on a change. */
 export function tabRow(
   name: string,
   tabs: readonly Tab[],

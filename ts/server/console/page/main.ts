@@ -1,5 +1,5 @@
-// The console: its frame, what is shown by the address behind "#", and the list that is read anew
-// every few seconds. The browser's thread.
+// The console: its frame, the view that the address after "#" selects, and the model list, which it
+// reloads every few seconds. The browser's thread.
 import { CallError, getJson, key, openWithKey } from './api.js';
 import { h, replace } from './dom.js';
 import { ModelList } from './model-list.js';
@@ -9,7 +9,7 @@ import { listModels, mood, unlisted, type ModelEntry } from './models.js';
 const EVERY_MS = 5000;
 /** A list that takes long is read less often: this many times what it took. */
 const TIMES = 10;
-/** The repositories are looked at with every so many reads of the list, and after a change. */
+/** The repositories are polled once per this number of list reloads, and after a change. */
 const LOOK_EVERY = 6;
 const ADDRESS = /^#\/([^/]+)(?:\/(overview|request|metrics))?$/;
 
@@ -53,7 +53,7 @@ class Console {
   readonly #state = h('span.status', { role: 'status' });
   readonly #main = h('div.main');
   #models: readonly ModelEntry[] = [];
-  /** Of the repositories, beside the list. */
+  /** Models of the repositories that are not in the list. */
   #others: readonly ModelEntry[] = [];
   #reads = 0;
   #view: ModelView | undefined;

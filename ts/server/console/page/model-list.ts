@@ -3,7 +3,7 @@
 import { h, replace } from './dom.js';
 import { mood, type ModelEntry } from './models.js';
 
-/** Of style.css. */
+/** Row height; style.css has the same. */
 const ROW_PX = 34;
 /** Above and below what is in sight. */
 const SPARE_ROWS = 6;
@@ -37,7 +37,7 @@ export class ModelList {
   #selected = '';
   #active = 0;
 
-  /** `opened` is told the name of a model that was chosen. */
+  /** Calls `opened` with the name of the chosen model. */
   constructor(opened: (name: string) => void) {
     this.#opened = opened;
     this.#filter.addEventListener('input', () => this.#search());

@@ -97,7 +97,7 @@ export class ModelView {
   readonly #note = h('div.changes');
   readonly #head = h('div');
   readonly #body = h('div.tab-body', { role: 'tabpanel' });
-  /** What is shown now, so that a fresh list draws only what is new. */
+  /** The facts on screen, so that a fresh list redraws only what changed. */
   #facts: Promise<ModelFacts> | undefined;
   #factsOf = '';
   #editor: Editor | undefined;
@@ -123,7 +123,7 @@ export class ModelView {
     return this.#model.name;
   }
 
-  /** Of a list that was read anew. */
+  /** Applies a model's entry of a reloaded list. */
   update(model: ModelEntry): void {
     const same = JSON.stringify(model) === JSON.stringify(this.#model);
     this.#model = model;

@@ -1,5 +1,4 @@
-// What the server says of its models: the list, kept fresh, and the signatures of one. The
-// browser's thread.
+// The server's models: the list, kept up to date, and the signatures of one. The browser's thread.
 import { DATA_TYPES, type Dtype } from '../../../model/datatype.js';
 import type { Datatype, SignatureInfo, TensorInfo } from '../../../model/snapshot.js';
 import { getJson, part, post } from './api.js';
@@ -25,7 +24,7 @@ interface ListAnswer {
   readonly next?: string;
 }
 
-/** Of a list that is longer than this, the rest is not shown. */
+/** Maximum number of listed models; the rest is not shown. */
 const MODELS_MAX = 100_000;
 
 /** Every model, by name. */
@@ -47,7 +46,7 @@ interface IndexEntry {
   readonly reason?: string;
 }
 
-/** Of the index: it was there, and is no more. */
+/** State of a model in the repository index that was loaded and no longer is. */
 const UNLOADED = 'unloaded';
 
 /** Models of the repositories that the list has not, because they were never loaded or are not
@@ -111,7 +110,7 @@ interface V1Metadata {
 
 const TABLE_PLATFORM = /^(spark|mleap|pmml)/;
 const DEFAULT = 'serving_default';
-/** Of SavedModels: run once at load, never called. */
+/** Signatures of SavedModels that run once at load and are never called. */
 const INTERNAL = /^__saved_model_/;
 
 /** undefined: no type that is served. */
@@ -152,7 +151,7 @@ function together(v2: V2Metadata['inputs'], v1: readonly TensorInfo[]): TensorIn
   });
 }
 
-/** Of the version that answers, or of one. */
+/** Reads the facts of the version that answers by default, or of a given one. */
 export async function modelFacts(name: string, version: string): Promise<ModelFacts> {
   const of = `/models/${part(name)}/versions/${part(version)}`;
   const [v2, v1] = await Promise.all([

@@ -65,7 +65,7 @@ const lowerIndexToString: Lower = (stage) => {
   );
 };
 
-/** Of the encoder of Spark 2, which has no model: how many categories there are says the column. */
+/** Spark 2's encoder, which has no model: the column's metadata states the number of categories. */
 const lowerOneHotTransformer: Lower = (stage) => {
   if (!isBefore(stage.metadata.sparkVersion, 3, 0)) {
     throw new StageProblem('an encoder that was not fitted');

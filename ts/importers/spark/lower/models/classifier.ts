@@ -1,5 +1,5 @@
-// What Spark's classifiers have in common: columns of scores, probabilities and the class.
-// Importer's worker thread.
+// Common parts of Spark's classifiers: columns of scores, probabilities and the class. Importer's
+// worker thread.
 import type { Column } from '../../../plan/builder.js';
 import { StageProblem } from '../../read/problem.js';
 import type { Attributes } from '../attributes.js';

@@ -40,7 +40,7 @@ async function ensembleOf(stage: Stage): Promise<Ensemble> {
 }
 
 interface Payload {
-  /** Of one leaf. */
+  /** The values of one leaf. */
   readonly values: (leaf: Leaf) => ArrayLike<number>;
   readonly width: number;
   readonly sum: ForestSum;
@@ -154,7 +154,7 @@ const lowerBoostedClassifier: Lower = async (stage) => {
 
 const prediction = (leaf: Leaf): readonly number[] => [leaf.prediction];
 
-/** Of how many values came into the leaf, their sum and the sum of their squares. */
+/** Variance from the number of values in the leaf, their sum and the sum of their squares. */
 function varianceOf({ stats }: Leaf): readonly number[] {
   const [count = 0, sum = 0, squares = 0] = stats;
   return [count === 0 ? 0 : (squares - (sum * sum) / count) / count];

@@ -28,7 +28,7 @@ import {
   thresholdsOf,
 } from './classifier.js';
 
-/** Of the table's one row. */
+/** A vector in the table's only row. */
 const vector = (table: Table, name: string): Float64Array =>
   vectorCell(table.column([name])[0], name);
 const number = (table: Table, name: string): number => numberCell(table.column([name])[0], name);
@@ -116,7 +116,7 @@ const CANONICAL: Readonly<Record<Exclude<GlmFamily, 'tweedie'>, GlmLink>> = {
   poisson: 'log',
   gamma: 'inverse',
 };
-/** Tweedie distributions that have names of their own, by the power of their variance. */
+/** Tweedie distributions with their own names, by the power of their variance. */
 const NAMED: Readonly<Record<string, Exclude<GlmFamily, 'tweedie'>>> = {
   0: 'gaussian',
   1: 'poisson',

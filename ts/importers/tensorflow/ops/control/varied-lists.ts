@@ -51,7 +51,7 @@ export function asNoted(cx: OpContext, list: ListValue): ListValue {
   return { ...made, varied: noItems(cx, list, part.rank) };
 }
 
-/** As many items as the list is long, without elements. */
+/** A list of the same length whose items have no elements. */
 export function noItems(
   cx: OpContext,
   { dtype, length }: Pick<ListValue, 'dtype' | 'length'>,
@@ -70,7 +70,7 @@ const emptyDims = (cx: OpContext, count: TensorValue, rank: number): TensorValue
 const rankOf = (cx: OpContext, { dims }: VariedItems): number =>
   dims.shape?.[1] ?? cx.fail("the rank of the list's items is not known");
 
-/** Where an item begins and ends in the flat elements; int64, shape [1] each. */
+/** The start and end of an item in the flat elements; int64, shape [1] each. */
 function bounds(cx: OpContext, { dims }: VariedItems, index: TensorValue): TensorValue[] {
   const counts = cx.op('ReduceProd', [dims, cx.int64s([1])], {
     shape: [undefined],

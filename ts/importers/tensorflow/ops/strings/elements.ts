@@ -20,7 +20,7 @@ export function emit(
   return value ?? cx.fail(`${type} has no output`);
 }
 
-/** As many outputs as inputs, with the input's shape. */
+/** Maps inputs to the same number of outputs, with the input's shape. */
 function map(
   attributes: (cx: OpContext) => OnnxAttributes = () => ({}),
   dtype: Dtype = 'string',

@@ -91,7 +91,7 @@ const reduced =
     return cx.cast(cx.reshape(out, shape, reducedShape(cx, keeps)), values.dtype);
   };
 
-/** As far as known. */
+/** The shape of the result, with its known dimensions. */
 function reducedShape(cx: OpContext, keeps: boolean): Shape {
   const [rank, axes] = [knownRank(cx), cx.numbers(3)];
   if (rank === undefined || axes === undefined) return undefined;

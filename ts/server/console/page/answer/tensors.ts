@@ -79,7 +79,9 @@ interface LeapFrame {
   readonly rows: readonly (readonly unknown[])[];
 }
 
-/** What can be shown of an answer. Never throws: what it does not know has no parts. */
+/**
+ * Extracts the parts of a response that can be shown. Never throws: an unknown format has no parts.
+ */
 export function partsOf(text: string, contentType: string): AnswerParts {
   if (contentType.startsWith('text/csv')) return csvTable(text);
   let value: unknown;
@@ -109,10 +111,10 @@ export interface Score {
   readonly score: number;
 }
 
-/** At most so many classes are drawn. */
+/** Maximum number of classes in a chart. */
 export const BARS_MAX = 10;
 const CLASSES_MAX = 100_000;
-/** So many fractions are scores, whatever their sum. */
+/** At least this number of fractions counts as scores, whatever their sum. */
 const SCORES_MIN = 10;
 
 /** "0.9:3:cat", as V2's classification extension has it. */
@@ -156,7 +158,7 @@ export function scoresOf(tensor: Answered): readonly (readonly Score[])[] | unde
   );
 }
 
-/** What V1's classify answers: [[label, score], ...] of each example. */
+/** Parses the result of V1's classify: [[label, score], ...] per example. */
 export function v1Scores(text: string): readonly (readonly Score[])[] | undefined {
   try {
     const { results } = JSON.parse(text) as { results?: (readonly [string, number])[][] };

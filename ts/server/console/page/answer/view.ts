@@ -1,5 +1,5 @@
-// The answer viewer: charts of class scores, pictures, tables, and the text as it came. The
-// browser's thread.
+// The response viewer: charts of class scores, images, tables, and the raw response. The browser's
+// thread.
 import type { Reply } from '../api.js';
 import { bars } from '../charts.js';
 import { h, replace } from '../dom.js';
@@ -108,7 +108,7 @@ function indented(text: string): string {
   }
 }
 
-/** Of an answer with status 200. */
+/** Shows a response with status 200. */
 export function answerView({ text, contentType }: Reply, example: Example): HTMLElement {
   const classified = example.path.endsWith(':classify') ? v1Scores(text) : undefined;
   const { tensors, table: rows } = partsOf(text, contentType);

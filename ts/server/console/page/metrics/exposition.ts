@@ -44,7 +44,7 @@ export function samplesOf(text: string, model: string): Samples {
   return samples;
 }
 
-/** Of all versions and reasons together. */
+/** Sums all versions and reasons. */
 export const total = (samples: Samples, name: string): number =>
   (samples.get(name) ?? []).reduce((sum, { value }) => sum + value, 0);
 
@@ -56,7 +56,7 @@ export interface Histogram {
 
 export const EMPTY: Histogram = { bounds: [], counts: [] };
 
-/** Of all versions together; counts of each bucket alone, not of all below it. */
+/** Sums all versions; counts of single buckets, not cumulative ones. */
 export function histogramOf(samples: Samples, name: string): Histogram {
   const byBound = new Map<number, number>();
   for (const { labels, value } of samples.get(`${name}_bucket`) ?? []) {
@@ -74,7 +74,7 @@ export function histogramOf(samples: Samples, name: string): Histogram {
   return { bounds, counts };
 }
 
-/** What came between two pages; all of `now` where the server began anew meanwhile. */
+/** The difference between two pages; all of `now` if the server restarted in between. */
 export function since(now: Histogram, before: Histogram): Histogram {
   const at = (bound: number): number => before.counts[before.bounds.indexOf(bound)] ?? 0;
   const counts = now.counts.map((count, index) => count - at(now.bounds[index] ?? 0));

@@ -1,5 +1,5 @@
-// What the last minutes of one model were, from pages of metrics as they come. Pure; the browser's
-// thread.
+// History of one model over the last minutes, computed from successive pages of metrics. Pure; the
+// browser's thread.
 import { EMPTY, histogramOf, quantile, since, total, type Histogram } from './exposition.js';
 import type { Samples } from './exposition.js';
 

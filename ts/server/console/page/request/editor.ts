@@ -8,7 +8,7 @@ import { examplesOf, type Example } from './examples.js';
 import { filledBody, type Paint } from './fill.js';
 import { canvasOfFile, SCALINGS, testCard, type Scaling } from './pictures.js';
 
-/** Of a body that is put into a command line. */
+/** Maximum length of a body that is put into a command line. */
 const CURL_CHARS_MAX = 4000;
 
 export class Editor {
@@ -188,7 +188,7 @@ function replyBody(reply: Reply, example: Example): HTMLElement {
   return h('div', {}, h('p.bad', { role: 'alert' }, text), advice(reply, text));
 }
 
-/** What to do about an error, where the page knows. */
+/** Returns advice about an error that the page knows. */
 function advice({ status }: Reply, text: string): HTMLElement | string {
   const error = new CallError(status, text);
   if (error.status === 401) return h('p.note', {}, 'Enter an API key under "Key" above.');

@@ -1,6 +1,5 @@
-// A working request for each protocol that a browser speaks, made from a signature. What is too
-// long to read stands in it as a word, which sending replaces by values. Pure; the browser's
-// thread.
+// A working request for each protocol that a browser speaks, made from a signature. A word replaces
+// values that are too long to read; sending substitutes the values. Pure; the browser's thread.
 import { sampleRequest } from '../../../../protocols/sample-request.js';
 import { dataTypeOf } from '../../../../model/datatype.js';
 import type { SignatureInfo, TensorInfo } from '../../../../model/snapshot.js';

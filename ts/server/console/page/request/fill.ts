@@ -4,7 +4,7 @@ import type { Datatype } from '../../../../model/snapshot.js';
 import { IMAGE, RANDOM, type Filled } from './examples.js';
 import { canvasValues, type Scaling } from './pictures.js';
 
-/** Of one request. */
+/** Maximum number of values in one request. */
 export const VALUES_MAX = 16_777_216;
 
 export interface Paint {

@@ -50,7 +50,7 @@ export function pictureOf({ datatype, shape, unknownRank = false }: Shaped): Pic
   return undefined;
 }
 
-/** Where an element lies in row-major order. */
+/** Strides of a shape in row-major order. */
 function strides(shape: readonly number[]): number[] {
   const steps = shape.map(() => 1);
   for (let axis = shape.length - 2; axis >= 0; axis -= 1) {
@@ -149,7 +149,7 @@ export function canvasOf(
   return canvas;
 }
 
-/** What stands in for a picture until there is one: a coloured circle on a gradient. */
+/** The placeholder image: a coloured circle on a gradient. */
 export function testCard(): HTMLCanvasElement {
   const canvas = document.createElement('canvas');
   [canvas.width, canvas.height] = [256, 256];
@@ -167,7 +167,7 @@ export function testCard(): HTMLCanvasElement {
   return canvas;
 }
 
-/** What a file shows. Rejects where it is no picture. */
+/** Draws an image file. Rejects if it is not an image. */
 export async function canvasOfFile(file: Blob): Promise<HTMLCanvasElement> {
   const bitmap = await createImageBitmap(file);
   const canvas = document.createElement('canvas');
