@@ -47,7 +47,7 @@ test('nothing is joined, and instances are as many as the threads of the referen
   assert.ok(poolBytes([{ inFlight: 16, inputs }]) > 2 * 16 * 8 * 3 * 224 * 224 * 4);
 });
 
-test('the load has cores of its own, and none that is one with the server', () => {
+test("the load has its own cores, none of them a hyperthread of the server's", () => {
   const list = (count) => Array.from({ length: count }, (_, i) => i);
   const twice = (cpu) => [cpu % 8, (cpu % 8) + 8];
   const { server, load, shared } = splitCores(list(16), twice);
@@ -161,7 +161,7 @@ test('rows come to a line for each target, and to a page', () => {
   assert.doesNotMatch(markdownPage({ ...real, rows, verdicts: lines }), /not a measurement/);
 });
 
-test('what fails is told in each of its rows, and the rest goes on', async (t) => {
+test('a failure is reported in each of its rows, and the others continue', async (t) => {
   const options = { ...GRPC, rounds: 1, seconds: 1, warmSeconds: 1, limitSeconds: 100 };
   const context = testContext(t, {
     options: { ...options, tiny: true, servalArgs: [] },

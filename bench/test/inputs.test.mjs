@@ -59,14 +59,14 @@ test('--only takes words of ids and groups, and refuses what matches nothing', (
   assert.throws(() => selectWorkloads('nothing'), /matches no workload; they are: v1-json-16/);
 });
 
-test('every workload has its own id, and a pair or a run of its own', () => {
+test('every workload has its own id, and its own pair or run', () => {
   assert.equal(new Set(workloads.map(({ id }) => id)).size, workloads.length);
   for (const { run, openServal, openReference } of workloads) {
     assert.ok(run !== undefined || (openServal !== undefined && openReference !== undefined));
   }
 });
 
-test('float texts come back as the same float32', () => {
+test('float texts parse to the same float32', () => {
   const values = makeFloats(5000);
   assert.deepEqual(Float32Array.from(floatTexts(values), Number), values);
   assert.deepEqual(makeFloats(5000), values);

@@ -254,7 +254,7 @@ describe('V2 control', () => {
     );
   });
 
-  it("reads the repository anew (Serval's own)", async () => {
+  it("reloads the repository (Serval's own)", async () => {
     assert.deepEqual(await shown('/v2/repository/reload', ''), {});
     assert.equal((await post('/v2/repository/reload', '[]')).status, 400);
   });

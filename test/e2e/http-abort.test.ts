@@ -161,7 +161,7 @@ overListeners('HTTP clients that go away', (flags, kind) => {
   // the first waits for its model is disconnected. (Pipelining after answered requests works:
   // http-framing.test.ts.) A mixed-up response or a lost ticket must not happen. node:http keeps
   // the order of the responses instead.
-  it('mixes up no answers where a request is pipelined behind one that still runs', async () => {
+  it('keeps responses in order when a request is pipelined after one that still runs', async () => {
     for (let round = 0; round < 20; round += 1) {
       const connection = await opened();
       await connection.write(

@@ -115,7 +115,7 @@ overListeners('HTTP framing', (flags, kind) => {
     connection.close();
   });
 
-  it('closes a connection whose client asks for it, behind the answer', async () => {
+  it('closes a connection after the response if its client requests it', async () => {
     const connection = await opened();
     await connection.write(requestBytes('GET', '/v2', '', ['Connection: close']));
     assert.equal((await connection.response()).status, 200);

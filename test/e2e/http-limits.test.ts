@@ -84,7 +84,7 @@ overListeners('HTTP limits', (flags, kind) => {
     assert.equal(response.status, 200);
   };
 
-  describe('of the body', () => {
+  describe('for bodies', () => {
     it('takes a body of exactly the limit, stated, chunked and packed', async () => {
       const body = tensorOf(LIMIT);
       assert.equal((await post(INFER, body)).status, 200);
@@ -146,7 +146,7 @@ overListeners('HTTP limits', (flags, kind) => {
     });
   });
 
-  describe('of compressed bodies', () => {
+  describe('for compressed bodies', () => {
     it('unpacks gzip (also of two members), zlib and bare deflate', async () => {
       const halves = [TENSOR.slice(0, 20), TENSOR.slice(20)].map((half) => gzipSync(half));
       for (const [body, headers] of [
@@ -197,7 +197,7 @@ overListeners('HTTP limits', (flags, kind) => {
       assert.equal(response.status, 200);
     });
 
-    it('refuses a bomb: little packed, over the limit unpacked', async () => {
+    it('refuses a bomb: small when compressed, over the limit when decompressed', async () => {
       const bomb = gzipSync(Buffer.alloc(64 << 20));
       assert.ok(bomb.length < LIMIT);
       await refused(
@@ -215,7 +215,7 @@ overListeners('HTTP limits', (flags, kind) => {
       await serves();
     });
 
-    it('refuses a packed body that is itself over the limit', async () => {
+    it('refuses a compressed body that is itself over the limit', async () => {
       const noise = Buffer.alloc(LIMIT + 50).map((_, i) => (i * 7919) >> 3);
       const coded = chunked(noise, 9999);
       await refused(
@@ -293,7 +293,7 @@ overListeners('HTTP limits', (flags, kind) => {
     });
   });
 
-  describe('of the answer', () => {
+  describe('for responses', () => {
     it('packs it as the client likes best, and not where it does not ask', async () => {
       const plain = await post(INFER, TENSOR);
       assert.equal(plain.headers.get('content-encoding'), undefined);
@@ -330,7 +330,7 @@ overListeners('HTTP limits', (flags, kind) => {
     });
   });
 
-  describe('of nesting', () => {
+  describe('for nesting', () => {
     const nested = (depth: number) => `${'['.repeat(depth)}1${']'.repeat(depth)}`;
     const deep = (depth: number) => TENSOR.replace('[1.5,-2]', `[1,${nested(depth - 1)}]`);
 
@@ -343,7 +343,7 @@ overListeners('HTTP limits', (flags, kind) => {
       await serves();
     });
 
-    it('is settable: what --json-depth-max allows is taken, one more is not', async () => {
+    it('accepts the depth that --json-depth-max sets and refuses one level more', async () => {
       const bodies = [deep(DEPTH), deep(DEPTH + 1)];
       const answers = await Promise.all(bodies.map((body) => post(INFER, body)));
       assert.deepEqual(

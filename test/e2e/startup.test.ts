@@ -315,7 +315,7 @@ describe('start', () => {
     }
   });
 
-  it('exits 1 when a port is taken, by another server or anybody', async (context) => {
+  it('exits 1 when a port is in use by a server or any other program', async (context) => {
     const models = folders.repository('ports', ['half_plus_three']);
     const first = await started(context, [models]);
     const other = createServer();
@@ -381,7 +381,7 @@ describe('start', () => {
     assert.equal((await server.ended).code, 0);
   });
 
-  it("takes other servers' command lines, and addresses and a log of its own", async (context) => {
+  it("accepts other servers' command lines with added addresses and log settings", async (context) => {
     const models = folders.repository('peers', ['half_plus_three']);
     const log = join(folders.folder, 'serval.log');
     const server = await started(context, [

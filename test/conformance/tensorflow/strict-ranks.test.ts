@@ -106,7 +106,7 @@ describe('fed shapes', () => {
     });
   });
 
-  test('what kernels take is answered, whatever is declared', async (t) => {
+  test('runs inputs that the kernels accept, whatever is declared', async (t) => {
     const model = imported(t, [
       fed([undefined, 4]),
       constant('one', floats([1])),

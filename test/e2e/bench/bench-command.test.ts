@@ -61,7 +61,7 @@ describe('serval bench of a model', () => {
     assert.ok(!stdout.includes('\u001b'), 'no progress where there is no terminal');
   });
 
-  it('measures a model of columns and one of text', async () => {
+  it('measures a tabular model and a text model', async () => {
     const table = await report(join(MODELS, 'iris_tree'), '--rate=none', '--batch=3');
     assert.deepEqual(
       [...new Set(table.points.map(({ path }) => path))],

@@ -87,7 +87,7 @@ describe("serval bench by TensorFlow Serving's APIs", () => {
     assert.equal(whole.points[0]?.batch, 0);
   });
 
-  it('measures models of columns: rows by field, missing cells in JSON', async () => {
+  it('measures tabular models: rows by field, missing cells in JSON', async () => {
     await measured(['v1-json'], v1('iris_tree'), CLOSED, '--batch=2');
     const rows = join(folder, 'rows.json');
     writeFileSync(rows, '[{"amount":9,"income":10,"purpose":"car"},{"amount":9,"purpose":null}]');

@@ -54,7 +54,7 @@ overListeners('Calls that change state', (flags) => {
     assert.equal((JSON.parse(settings.body.toString()) as { log_info: boolean }).log_info, true);
   });
 
-  it('are taken from programs', async () => {
+  it('are accepted from programs', async () => {
     for (const [path, body] of CHANGES) {
       assert.equal((await exchange(port, 'POST', path, body)).status, 200, path);
     }

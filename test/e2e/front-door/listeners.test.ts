@@ -88,7 +88,7 @@ overListeners('without gRPC', (flags) => {
 });
 
 describe('without a listener', () => {
-  it('people are told which one is off, and get commands for the other one', async () => {
+  it('messages name the listener that is off, with commands for the other one', async () => {
     const flags = ['--host', '127.0.0.1', '--http-port', '0', '--grpc-port', '0'];
     const server = new ServalProcess(['serve', ...flags, '--allow-grpc=false', models]);
     servers.push(server);

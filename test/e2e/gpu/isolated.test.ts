@@ -161,7 +161,7 @@ describe('models on GPUs, in processes of their devices', { skip: noCompiler }, 
     exchange(server.httpPort, 'POST', `/v2/repository/models/${model}/${call}`, '{}');
   const pids = (): Promise<readonly number[]> => Promise.all([of('pid', 0), of('pid', 1)]);
 
-  it('of which one finds no memory when it loads leave the others', async () => {
+  it('keep the others when one runs out of memory during its load', async () => {
     const before = await pids();
     mkdirSync(join(models, 'starved', '1'), { recursive: true });
     cpSync(MODEL, join(models, 'starved', '1', 'model.onnx'));

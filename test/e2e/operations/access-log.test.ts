@@ -178,7 +178,7 @@ describe('the access log', () => {
     assert.equal(parsed(readFileSync(path, 'utf8')).length, 20);
   });
 
-  it('is opened anew after SIGHUP', async (context) => {
+  it('is reopened after SIGHUP', async (context) => {
     const path = log('moved.log');
     const server = await started(context, '--access-log', path);
     await infer(server, 'half_plus_three', v2Body('x', [1]));

@@ -242,7 +242,7 @@ describe('queue policies', () => {
     assert.equal(typed.code, INVALID_ARGUMENT, typed.details);
   });
 
-  it('a timeout with DELAY puts what waits too long behind the others', async () => {
+  it('a timeout with DELAY runs a request that waited too long after the others', async () => {
     const order: string[] = [];
     const named = (name: string, work: Promise<RawResponse>) =>
       work.then((response) => {

@@ -159,7 +159,7 @@ describe('--request-log-dir', () => {
     assert.equal(found[1]?.['request_base64'], Buffer.from('{"instances":').toString('base64'));
   });
 
-  it('rotates, and keeps so many files', async (context) => {
+  it('rotates, and keeps the configured number of files', async (context) => {
     const { server, folder } = await started(
       context,
       '--request-log-max-mb=1',

@@ -190,7 +190,7 @@ describe('traces', { skip: missing !== '' && missing }, () => {
       assert.ok(!collector.all.some(({ traceState }) => traceState === 'serval=unsampled'));
     });
 
-    it('of queued requests, and of bodies that come in pieces or packed', async (context) => {
+    it('cover queued requests and bodies that arrive in pieces or compressed', async (context) => {
       const args = ['--trace-otlp', collector.http, '--exec-mode', 'queued', ...flags];
       const server = await started(context, ...args);
       const answer = await predict(server, 'half_plus_three', '{"instances":[1.0,2.0]}');
@@ -206,7 +206,7 @@ describe('traces', { skip: missing !== '' && missing }, () => {
     });
   });
 
-  describe('of gRPC requests', () => {
+  describe('for gRPC requests', () => {
     it('are sent over OTLP/gRPC, in and out as REST requests are', async (context) => {
       const server = await started(context, '--trace-otlp', collector.grpc);
       const client = new RawClient(server.grpcPort);
@@ -249,7 +249,7 @@ describe('traces', { skip: missing !== '' && missing }, () => {
       );
     });
 
-    it('of streams and of queued requests', async (context) => {
+    it('cover streams and queued requests', async (context) => {
       const args = ['--trace-otlp', collector.grpc, '--exec-mode', 'queued'];
       const server = await started(context, ...args);
       const client = new RawClient(server.grpcPort);
@@ -275,7 +275,7 @@ describe('traces', { skip: missing !== '' && missing }, () => {
     });
   });
 
-  it('of a batch are linked to it, and it to them', async (context) => {
+  it('are linked to their batch, and the batch to them', async (context) => {
     const server = await started(context, '--trace-otlp', collector.http);
     const answers = await Promise.all(
       Array.from({ length: 12 }, () => infer(server, 'batched', BATCHED)),
