@@ -40,7 +40,7 @@ test('each model with each batch, one and sixteen in flight; --only chooses', ()
   assert.throws(() => groupsOf(MODELS, { batches: [1], only: 'vgg' }), /none of resnet50-b1-x1,/);
 });
 
-test('nothing is joined, and instances are as many as the threads of the reference', () => {
+test('nothing is batched, and there are as many instances as threads of the reference', () => {
   assert.match(configOf(GROUP(16)), /max_batch_size: 0\n.*KIND_GPU .*count: 16 /);
   assert.notEqual(servedName(GROUP(1)), servedName(GROUP(16)));
   const inputs = RESNET.inputs(RESNET.shape, 8);
@@ -124,7 +124,7 @@ test('throughput is judged with sixteen in flight, the median with one, and isol
   );
 });
 
-test('rows come to a line for each target, and to a page', () => {
+test('rows are summarized in a line for each target, and in a page', () => {
   const rows = [
     ...judgedRows(GROUP(16), CHOSEN, [rounds([0.97, 0], [0.9, 0])]),
     ...judgedRows(GROUP(1), CHOSEN, [rounds([1, 40], [1, 70])]),

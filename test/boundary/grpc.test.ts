@@ -110,7 +110,7 @@ test('invalid access rules are an error, and the current ones stay', async () =>
   });
 });
 
-test('a start with what is no access starts nothing', async () => {
+test('a start with invalid access rules starts nothing', async () => {
   await withEngine((engine) => {
     const { native } = engine.link;
     for (const access of GARBAGE) {
@@ -132,7 +132,7 @@ test('a start with what is no access starts nothing', async () => {
   });
 });
 
-test('a change of the server is locked apart', () => {
+test('calls that change the server have their own lock', () => {
   const { accesses, ofMethod } = nativeAccess([CONTROL_CHANGE, INFERENCE], (kind) =>
     callAccess({ ...OPEN_POLICY, remoteControl: false }, kind, 'grpc'),
   );

@@ -98,7 +98,7 @@ overListeners('HTTP clients that go away', (flags, kind) => {
     await serves();
   });
 
-  it('does not run what waits for a model when its client goes away', async () => {
+  it('does not run a waiting request after its client leaves', async () => {
     const begun = Date.now();
     assert.equal((await exchange(port, 'POST', SLOW, ONE)).status, 200);
     const onceMs = Date.now() - begun;

@@ -45,7 +45,7 @@ overListeners('HTTP framing', (flags, kind) => {
     assert.deepEqual([response.status, jsonOf(response)], [200, { live: true }]);
   };
 
-  it('takes a request byte by byte', async () => {
+  it('accepts a request byte by byte', async () => {
     for (const [path, body, answer] of [
       [PREDICT, ROWS, PREDICTIONS],
       [INFER, TENSOR, ANSWER],
@@ -122,7 +122,7 @@ overListeners('HTTP framing', (flags, kind) => {
     assert.equal(await connection.rest(), '');
   });
 
-  it('takes chunked uploads whatever the chunks', async () => {
+  it('accepts chunked uploads whatever the chunks', async () => {
     for (const size of [1, 7, 1000]) {
       for (const [path, body, answer] of [
         [PREDICT, ROWS, PREDICTIONS],

@@ -43,7 +43,7 @@ describe('fed shapes', () => {
     ),
   );
 
-  test('MatMul takes matrices only, as its kernel does', async (t) => {
+  test('MatMul accepts matrices only, as its kernel does', async (t) => {
     for (const declared of [
       [undefined, 4],
       [undefined, undefined],

@@ -112,7 +112,7 @@ overListeners('the admin address over TLS', (flags, kind) => {
     assert.equal(unix.ready?.admin?.host, `unix:${path}`);
   });
 
-  it('does not start with a certificate that is none', async () => {
+  it('does not start with an invalid certificate', async () => {
     const { key } = certificates.server;
     const bad = [
       '--tls-cert',

@@ -103,7 +103,7 @@ describe('A bench page in Chromium', { skip }, () => {
     await page.context().close();
   });
 
-  it('opens what was done', async () => {
+  it('opens the results of a run', async () => {
     const { page } = await open('tuned');
     const step = page.locator('.steps li').first();
     assert.equal(await step.isVisible(), false);

@@ -118,7 +118,7 @@ describe("serval bench by TensorFlow Serving's APIs", () => {
     await measured(['rest-json', 'v1-json'], base, ...json);
   });
 
-  it('measures a signature that is asked for', async (t) => {
+  it('measures a requested signature', async (t) => {
     const counter = sharedModel(t, 'saved_model_counter');
     if (counter === undefined) return;
     const paths = ['v1-json', 'grpc-predict'];
@@ -127,7 +127,7 @@ describe("serval bench by TensorFlow Serving's APIs", () => {
     await measured(paths, ...given, '--signature=incr_counter');
   });
 
-  it('says what is refused', async () => {
+  it('reports refusals', async () => {
     const refused = async (text: RegExp, ...args: string[]): Promise<void> => {
       const { code, stderr } = await runServal(['bench', ...args, ...QUICK]);
       assert.match(stderr, text);

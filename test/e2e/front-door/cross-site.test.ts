@@ -61,7 +61,7 @@ overListeners('Calls that change state', (flags) => {
     assert.equal(await ready(), 200);
   });
 
-  it('leave what only reads to anybody', async () => {
+  it('are allowed for calls that only read', async () => {
     const stranger = ['Origin: http://evil.example', 'Sec-Fetch-Site: cross-site'];
     assert.equal((await exchange(port, 'GET', '/v2', '', stranger)).status, 200);
     assert.equal((await exchange(port, 'POST', '/v2/repository/index', '', stranger)).status, 200);

@@ -127,7 +127,7 @@ overListeners('a shared HTTP port', (flags) => {
     assert.match(refused.stderr, /HTTP cannot listen on 127\.0\.0\.1 port \d+: the port is in use/);
   });
 
-  it('is not had where somebody else has it for himself', async (context) => {
+  it('fails if another program uses the port exclusively', async (context) => {
     const other = createServer().listen({ host: '127.0.0.1', port: 0, exclusive: true });
     context.after(() => other.close());
     await new Promise((resolve) => other.once('listening', resolve));

@@ -108,7 +108,7 @@ describe('models on GPUs, in processes of their devices', { skip: noCompiler }, 
     assert.deepEqual(many, new Array(64).fill(200));
   });
 
-  it('say what of the memory of their devices they took', async () => {
+  it('report the device memory that they use', async () => {
     const bytes = (model: string): Promise<number> =>
       metric(server, 'serval_model_device_memory_bytes', `model="${model}",version="1"`);
     assert.equal(await bytes('both'), 2 * WEIGHTS);

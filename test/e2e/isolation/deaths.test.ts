@@ -184,7 +184,7 @@ describe('the process of isolated models ends', () => {
     assert.equal(await oneProcess(server), pid);
   });
 
-  it('is refused for what cannot be isolated', async (context) => {
+  it('is refused for models that cannot be isolated', async (context) => {
     writeFileSync(
       join(models, 'half_plus_three', 'config.pbtxt'),
       'parameters { key: "isolation" value: { string_value: "thread" } }',

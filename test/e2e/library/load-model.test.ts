@@ -39,7 +39,7 @@ describe('loadModel', () => {
     return JSON.parse(text) as unknown;
   };
 
-  it('does what its page shows', async () => {
+  it('runs the examples of its page', async () => {
     const page = readFileSync(join(root, 'docs', 'guides', 'library.md'), 'utf8');
     const blocks = [...page.matchAll(/```js\n(.*?)```/gs)].map(([, code]) => code ?? '');
     const code = blocks.join('\n');

@@ -72,7 +72,7 @@ describe('the access log', () => {
     return code;
   };
 
-  it('has a line per request, with what became of it', async (context) => {
+  it('has a line per request, with its outcome', async (context) => {
     const path = log('all.log');
     const server = await started(context, '--access-log', path);
     const rows = '{"instances":[[1.0],[2.0],[5.0]]}';

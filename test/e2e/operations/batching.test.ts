@@ -149,7 +149,7 @@ ${delayed}`,
     assert.equal(after.inference_count - before.inference_count, 8);
   });
 
-  it('answers a bad request without harm to those beside it', async () => {
+  it('refuses an invalid request without harm to the others in its batch', async () => {
     const before = await statistics(server, 'joined');
     const wrong = '{"inputs":[{"name":"input","datatype":"INT32","shape":[1,1],"data":[7]}]}';
     const answers = await Promise.all([

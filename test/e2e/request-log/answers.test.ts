@@ -185,7 +185,7 @@ describe("answers in TensorFlow Serving's form", () => {
     await sameTensors(logs, 'half', 3, ['f16']);
   });
 
-  it('have the outputs that were asked for, and no classes', async (context) => {
+  it('have the requested outputs, and no classes', async (context) => {
     const { server, logs } = await started(context);
     const outputs = '[{"name":"out_text"},{"name":"out_f32"}]';
     await answered(infer(server, 'all', `{"inputs":[${tensors(...names)}],"outputs":${outputs}}`));

@@ -127,7 +127,7 @@ describe('traces', { skip: missing !== '' && missing }, () => {
     collector.spans(count, (span) => span.traceId === traceId);
 
   overListeners('of REST requests', (flags) => {
-    it('are sent over OTLP/HTTP, with what the request went through', async (context) => {
+    it('are sent over OTLP/HTTP, with the steps of the request', async (context) => {
       const server = await started(context, '--trace-otlp', collector.http, ...flags);
       const body = { ...(JSON.parse(v2Body('x', [1, 2])) as object), id: 'my id' };
       const answer = await exchange(
@@ -161,7 +161,7 @@ describe('traces', { skip: missing !== '' && missing }, () => {
       assert.ok(now - root.endNs < 60_000_000_000n, 'by the clock on the wall');
     });
 
-    it("go on a caller's, and leave out what it does not trace", async (context) => {
+    it("continue a caller's, and leave out requests that it does not trace", async (context) => {
       const server = await started(context, '--trace-otlp', collector.http, ...flags);
       const ask = (traceparent: string, model = 'half_plus_three', id = '') =>
         exchange(server.httpPort, 'POST', `/v1/models/${model}:predict`, FAILING, [
@@ -322,7 +322,7 @@ describe('traces', { skip: missing !== '' && missing }, () => {
     await whole(traceId, 4);
   });
 
-  it('that no collector takes cost a warning and are counted', async (context) => {
+  it('are counted, with one warning, if no collector accepts them', async (context) => {
     const gone = await Collector.start(python);
     const url = gone.http;
     await gone.stop();
@@ -343,7 +343,7 @@ describe('traces', { skip: missing !== '' && missing }, () => {
     assert.deepEqual(await server.ended, { code: 0, signal: null });
   });
 
-  it('are none where nobody asked for them', async (context) => {
+  it('are not made unless they are configured', async (context) => {
     const server = await startServer([models]);
     context.after(() => server.stop());
     const { headers } = await exchange(

@@ -178,7 +178,7 @@ describe('datatypes of the extension', () => {
     await answers('two', [pair], [{ data: [1.3] }, { data: [2.4] }]);
   });
 
-  test('X18: what is no decimal is refused', async () => {
+  test('X18: values that are not decimals are refused', async () => {
     const decimal = (p: string, s: string, data: unknown[] = [1]) => [
       x('FP64', data, precision(p, s)),
     ];
