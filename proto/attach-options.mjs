@@ -1,10 +1,12 @@
-// The options of attach(): what TypeScript sets of the engine when a thread attaches. One row per
-// option; proto/generate.mjs writes TypeScript's type and the addon's reader from the rows. Build
-// time only.
+// The options of attach(): the engine's settings that TypeScript sets when a thread attaches. One
+// row per option; proto/generate.mjs writes TypeScript's type and the addon's reader from the rows.
+// Build time only.
 
-/** `part`: the C++ struct that has the member (engine: EngineOptions, serve: ServeSettings, thread:
- * the link); the struct has the default. `member`: its name there, where it is not `name` in
- * snake_case. */
+/**
+ * `part`: the C++ struct that has the member (engine: EngineOptions, serve: ServeSettings, thread:
+ * the link); the struct has the default. `member`: its name there, if it is not `name` in
+ * snake_case.
+ */
 const ROWS = [
   {
     name: 'onnxruntimeLibrary',
@@ -99,7 +101,7 @@ const ROWS = [
 const ORIGIN = 'Generated from proto/attach-options.mjs by proto/generate.mjs.';
 const snake = (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-/** TypeScript's type of the options. */
+/** Returns TypeScript's type of the options. */
 export function writeAttachModule() {
   const members = ROWS.map(
     ({ name, type, about }) => `  /** ${about} */\n  readonly ${name}?: ${type} | undefined;\n`,
@@ -112,7 +114,7 @@ export function writeAttachModule() {
   );
 }
 
-/** The addon's walk over the options and the members that have them. */
+/** Returns the addon's visitor of the options and the members that hold them. */
 export function writeAttachHeader() {
   const visits = ROWS.map(
     ({ name, part, member }) => `  visit("${name}", ${part}.${member ?? snake(name)});\n`,

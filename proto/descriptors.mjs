@@ -1,5 +1,5 @@
-// The text of ts/protocols/grpc/generated/descriptors.ts: what server reflection hands out. Build
-// time only.
+// Writes the text of ts/protocols/grpc/generated/descriptors.ts: the descriptors of server
+// reflection. Build time only.
 import protobuf from 'protobufjs';
 import descriptor from 'protobufjs/ext/descriptor/index.js';
 import { isOpaque, knownAs, parseInto } from './parse.mjs';
@@ -55,7 +55,7 @@ const pascal = (name) =>
     .map((word) => word[0].toUpperCase() + word.slice(1))
     .join('');
 
-// A map field is a repeated message of its own, made the way protoc makes it.
+// Returns the repeated message that a map field stands for, as protoc makes it.
 function mapEntry(field) {
   const name = `${pascal(field.name)}Entry`;
   return {
@@ -113,7 +113,7 @@ const serviceOf = (service) => ({
   })),
 });
 
-// Every name that can be asked for, fully qualified without the leading dot.
+// Returns every name that clients can request, fully qualified without the leading dot.
 function symbolsOf(scope, file) {
   const symbols = [];
   const add = (parent, name) => {
@@ -160,7 +160,7 @@ function fileOf(source) {
   return { name, base64: bytes.toString('base64'), symbols: symbolsOf(parsed.package, file) };
 }
 
-// Base64 in lines of 88, symbols one per line: a change shows where it is.
+// Writes base64 in lines of 88, symbols one per line, so that a diff shows the place of a change.
 function entryText(file) {
   const pieces = file.base64.match(/.{1,88}/g) ?? [];
   const base64 = pieces.map((piece) => `      '${piece}'`).join(',\n');
@@ -171,7 +171,7 @@ function entryText(file) {
   );
 }
 
-/** Path -> text. */
+/** Maps path -> text. */
 export function descriptorFiles() {
   const text = `// Generated from proto/wire by proto/generate-wire.mjs; do not edit.
 /** One serialized google.protobuf.FileDescriptorProto and the names it declares. */

@@ -1,5 +1,5 @@
-// C++'s side of engine.fbs and plan.fbs besides what flatc writes: the enums by themselves, and the
-// tables that the engine keeps as plain structs with what reads them. Build time only.
+// C++'s side of engine.fbs and plan.fbs besides flatc's output: the enums in a separate header, and
+// the tables that the engine keeps as plain structs with their readers. Build time only.
 
 const TYPES = {
   bool: 'bool',
@@ -13,8 +13,11 @@ const TYPES = {
 const originOf = (schema) =>
   `// Generated from proto/${schema}.fbs by proto/generate.mjs.\n#pragma once\n\n`;
 
-/** flatc's header of `<schema>.fbs` in two: nearly every source names an enum, and few need the
- * tables, which take 0.6 s to compile. `space`: the namespace in serval's. [[name, text], ...] */
+/**
+ * Splits flatc's header of `<schema>.fbs` in two: nearly every source names an enum, and few need
+ * the tables, which take 0.6 s to compile. `space`: the namespace within serval's. Returns [[name,
+ * text], ...].
+ */
 export function splitHeader(header, schema, space) {
   const [enums] = /enum class [^]*?(?=struct \w+ FLATBUFFERS_FINAL_CLASS)/.exec(header);
   const names = `${originOf(schema)}#include "flatbuffers/base.h"\n\nnamespace serval {\nnamespace ${space} {\n\n${enums}}  // namespace ${space}\n}  // namespace serval\n`;
@@ -41,7 +44,10 @@ function memberOf({ name, type, many, fallback, comment }, enums) {
   return `  ${one} ${name} = ${type === 'bool' ? 'false' : (fallback ?? 0)};${text}\n`;
 }
 
-/** The header of the structs. each_member(): goes through a table and its struct side by side. */
+/**
+ * Writes the header of the structs. each_member() visits the members of a table and of its struct
+ * together.
+ */
 export function writeStructs(enums, tables) {
   const defaults = new Map(enums.map(({ name, values }) => [name, values[0].name]));
   const structs = tables

@@ -1,4 +1,4 @@
-// Reads engine.fbs: as much of flatc's language as it uses. Build time only.
+// Reads engine.fbs: the part of flatc's language that it uses. Build time only.
 
 const BLOCK = /((?:^\/\/.*\n)*)^(enum|table) (\w+)(?: : \w+)?(?: \((\w+)\))? \{([^}]*)\}/gm;
 const MEMBER =
@@ -22,7 +22,7 @@ function member([, before, name, list, type, fallback, attribute, behind]) {
   };
 }
 
-/** {enums, tables} of the schema, in its order. */
+/** Returns {enums, tables} of the schema, in its order. */
 export function readSchema(text) {
   const enums = [];
   const tables = [];

@@ -1,6 +1,6 @@
-// TypeScript's side of engine.fbs and plan.fbs: their types and enums, and tables by which
-// ts/model/table-codec.ts writes and reads them. An enum that a table has a member of is its names
-// in small letters ('on'), any other one is numbers. Build time only.
+// TypeScript's side of engine.fbs and plan.fbs: their types and enums, and the tables with which
+// ts/model/table-codec.ts writes and reads them. An enum that is the type of a table's member
+// consists of names in small letters ('on'); any other one is numbers. Build time only.
 
 const SCALARS = {
   bool: 'boolean',
@@ -11,8 +11,10 @@ const SCALARS = {
 };
 const WIDE = ['long', 'ulong'];
 
-/** Of each schema: how its tables' file imports the types, and whether it holds large numbers: its
- * vectors of numbers are typed arrays then, and its 64-bit integers bigints. */
+/**
+ * For each schema: how its tables' file imports the types, and whether it holds large numbers: if
+ * so, its vectors of numbers are typed arrays, and its 64-bit integers bigints.
+ */
 const SCHEMAS = {
   engine: {
     about: 'What both languages name.',
@@ -33,7 +35,7 @@ const comment = (text, indent = '') =>
 const camel = (name) => name.replace(/_(\w)/g, (_, letter) => letter.toUpperCase());
 const constant = (name) => name.replace(/(?<=[a-z])(?=[A-Z])/g, '_').toUpperCase();
 
-// A data type is called as the protocols call it.
+// A data type has the name that the protocols use.
 function wordsOf({ name, values }) {
   const word = (value) => (name === 'DType' ? value.toUpperCase() : value.toLowerCase());
   const words = [];
@@ -109,7 +111,7 @@ function tableRows(table, known) {
   return `export const ${constant(name)}: Table<${known.schema}.${name}> = { name: '${name}', members: ${members} };\n`;
 }
 
-/** [types and enums, tables] of `<schema>.fbs`: the text of both files. */
+/** Returns [types and enums, tables] of `<schema>.fbs`: the text of both files. */
 export function writeTypeScript({ enums, tables }, schema) {
   const { about, types: typesPath, codec, large } = SCHEMAS[schema];
   const origin = `Generated from proto/${schema}.fbs by proto/generate.mjs.`;

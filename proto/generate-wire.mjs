@@ -1,7 +1,7 @@
-// Writes what the server knows of the messages in proto/wire: the descriptors that server
-// reflection hands out, and the schemas by which messages are read and written. Run by hand after a
-// change there (`npm run generate`); with --check it compares instead and exits 1 when a file is
-// stale. Control plane, build time only.
+// Writes the server's code for the messages in proto/wire: the descriptors that server reflection
+// returns, and the schemas for reading and writing messages. Run by hand after a change there (`npm
+// run generate`); with --check it compares instead and exits 1 when a file is stale. Control plane,
+// build time only.
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

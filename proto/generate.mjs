@@ -34,7 +34,7 @@ const check = process.argv.includes('--check');
 const out = mkdtempSync(join(tmpdir(), 'serval-generate-'));
 
 const native = join(root, 'native', 'base', 'generated');
-// Of each schema: its namespace in serval's, and where TypeScript has its types and its tables.
+// For each schema: its namespace within serval's, and the files of TypeScript's types and tables.
 const SCHEMAS = [
   ['engine', 'fb', 'ts/base/generated/engine.ts', 'ts/engine/generated/tables.ts'],
   ['plan', 'plan', 'ts/importers/plan/generated/plan.ts', 'ts/importers/plan/generated/tables.ts'],
@@ -76,7 +76,7 @@ files.set(join(root, 'ts/importers/plan/generated/stages.ts'), writeStagesModule
 files.set(join(root, 'ts/importers/plan/generated/functions.ts'), writeFunctionsModule(stages));
 files.set(join(root, 'ts/base/generated/plan-version.ts'), writeVersionModule(stages));
 
-// A document has its generated part between two marks.
+// The document whose generated part is between two marks.
 const DOCUMENT = join(root, 'docs/reference/tabular-plan.md');
 const MARKS = /(<!-- stages: generated from proto\/stages -->\n\n)[^]*(<!-- stages end -->)/;
 const written = readFileSync(DOCUMENT, 'utf8');

@@ -6,7 +6,7 @@ import protobuf from 'protobufjs';
 
 const folder = join(dirname(fileURLToPath(import.meta.url)), 'wire');
 
-// Health, reflection and protobuf's own types go by the file names that others know them by.
+// Health, reflection and protobuf's own types have the file names that other programs know.
 const KNOWN_AS = {
   'any.proto': 'google/protobuf/any.proto',
   'wrappers.proto': 'google/protobuf/wrappers.proto',
@@ -15,20 +15,21 @@ const KNOWN_AS = {
   'reflection_v1alpha.proto': 'grpc/reflection/v1alpha/reflection.proto',
 };
 
-/** The name that a file is imported by and handed out under. */
+/** Returns the name under which a file is imported and returned to clients. */
 export const knownAs = (source) => KNOWN_AS[source] ?? source;
 
 const FIELD_MAX = 536_870_911;
 
-/** Whether all field numbers of a message are reserved: what is inside is nobody's business here.
- * Server reflection leaves such fields out. */
+/**
+ * Returns whether all field numbers of a message are reserved: its contents are opaque. Server
+ * reflection leaves such fields out.
+ */
 export const isOpaque = (type) =>
   type?.reserved?.some((range) => range[0] === 1 && range[1] === FIELD_MAX) === true;
 
 /**
- * Parses a file, and then what it imports, into `root`, each once.
- * Result: its package, what it imports, and the names it declares itself: those of one package may
- * come from several files.
+ * Parses a file, and then its imports, into `root`, each once. Returns its package, its imports,
+ * and the names it declares itself: the names of one package may come from several files.
  */
 export function parseInto(root, source, parsed = new Set()) {
   const text = readFileSync(join(folder, source), 'utf8');

@@ -12,8 +12,8 @@ const words = (scope, name, ...list) => row(scope, 'words', [name], { words: lis
 // Not listed because they name files: session.optimized_model_filepath and its neighbours,
 // session.enable_profiling, session.collect_node_memory_stats_to_file,
 // session.node_partition_config_file, session.resource_cuda_partitioning_settings,
-// session.model_external_initializers_file_folder_path, session.debug_layout_transformation.
-// Because the engine sets them: threads, levels, arenas.
+// session.model_external_initializers_file_folder_path, session.debug_layout_transformation. Not
+// listed because the engine sets them: threads, levels, arenas.
 const SESSION = [
   ...row('session', 'switch', [
     'enable_mem_arena',
@@ -59,7 +59,7 @@ const SESSION = [
 ];
 
 // Addresses of memory (user_compute_stream, gpu_external_alloc and the like) are never listed. CUDA
-// graphs are asked for by a field: the option alone would replay another request's inputs.
+// graphs have a separate field: the option alone would replay another request's inputs.
 const CUDA = [
   ...whole('cuda', 'device_id', 0, 255),
   ...whole('cuda', 'gpu_mem_limit', 0, Number.MAX_SAFE_INTEGER),
@@ -132,7 +132,7 @@ const TENSORRT = [
   ]),
 ];
 
-// load_config is a file of any device options and is never listed.
+// load_config is a file that can set any device option and is never listed.
 const OPENVINO = [
   ...row('openvino', 'list', ['device_type']),
   ...words('openvino', 'precision', 'FP32', 'FP16', 'ACCURACY'),
@@ -149,7 +149,7 @@ const OPENVINO = [
 
 export const RUNTIME_OPTIONS = [...SESSION, ...CUDA, ...TENSORRT, ...OPENVINO];
 
-/** Kind -> what a value has to be, for kinds that say it without numbers or words. */
+/** Maps kind -> expected values, for kinds that describe them without numbers or words. */
 export const KINDS = {
   switch: '0 or 1',
   bool: '0, 1, true or false',
@@ -169,7 +169,7 @@ export function expectedText({ kind, min, max, words: list }) {
   return kind === 'words' ? list.join(' or ') : KINDS[kind];
 }
 
-/** The header with the table for the engine. */
+/** Returns the header with the table for the engine. */
 export function writeOptionsHeader() {
   const rows = RUNTIME_OPTIONS.map(({ scope, name, kind, min, max, words: list, ...rest }) => {
     const expected = expectedText({ kind, min, max, words: list, ...rest });
@@ -197,7 +197,7 @@ export function writeOptionsHeader() {
   );
 }
 
-/** The table for TypeScript. */
+/** Returns the table for TypeScript. */
 export function writeOptionsModule() {
   const scopes = [...new Set(RUNTIME_OPTIONS.map(({ scope }) => scope))];
   const tables = scopes.map((scope) => {

@@ -1,12 +1,12 @@
-// The schemas of ts/protobuf/generated: messages of proto/wire as ts/protobuf/schema.ts describes
-// them, with all that they hold. Build time only.
+// Writes the schemas of ts/protobuf/generated: messages of proto/wire as ts/protobuf/schema.ts
+// describes them, with all messages they contain. Build time only.
 import protobuf from 'protobufjs';
 import { isOpaque, parseInto } from './parse.mjs';
 
 export const SCHEMAS_FOLDER = 'ts/protobuf/generated';
 
-// File -> the messages and enums that TypeScript names. `simpleNames`: what errors call a nested
-// message is its own name only.
+// Maps file -> the messages and enums that TypeScript names. `simpleNames`: errors name a nested
+// message without its parents.
 const ROOTS = {
   'model_config.proto': { names: ['ModelConfig'] },
   'inference.proto': {
@@ -37,12 +37,12 @@ const ROOTS = {
   'any.proto': { names: [] },
   'wrappers.proto': { names: [] },
 };
-// Errors call it by its full name: it is written with its type in brackets.
+// Errors use its full name: it is written with its type in brackets.
 const ANY = '.google.protobuf.Any';
 
 const moduleOf = (source) => source.replace('.proto', '').replaceAll('_', '-');
 
-// "ModelVersionPolicy.Latest": what stands behind the package.
+// Returns the name without the package: "ModelVersionPolicy.Latest".
 function relativeName(type, { scope }) {
   return type.fullName.slice(scope.fullName.length + 1);
 }
@@ -54,7 +54,7 @@ function constantName(type, file) {
     .toUpperCase();
 }
 
-// Everything that is reached from the roots, by file: {file, scope, types: Set}.
+// Returns everything that is reached from the roots, by file: {file, scope, types: Set}.
 function reached(files) {
   const owner = new Map();
   for (const file of files) {
@@ -101,7 +101,7 @@ class ModuleText {
     return builder;
   }
 
-  // A constant of this module or of another one, which then exports it.
+  // Returns the name of a constant of this module or of another one, which then exports it.
   reference(type) {
     const other = this.owner.get(type);
     const name = constantName(type, other);
@@ -139,7 +139,7 @@ class ModuleText {
     return `${this.use('message')}('${shown}', () => ({\n${fields.join('')}}))`;
   }
 
-  // In the order of declaration; constants are used only when a schema's fields are asked for.
+  // In the order of declaration; constants are used only when a schema's fields are read.
   text() {
     const { source, types, exported } = this.file;
     const constants = [...types].map((type) => {
@@ -164,7 +164,7 @@ class ModuleText {
   }
 }
 
-/** Path -> text. */
+/** Maps path -> text. */
 export function schemaFiles() {
   const root = new protobuf.Root();
   const parsed = new Set();
@@ -185,6 +185,6 @@ export function schemaFiles() {
   const texts = files
     .filter((file) => file.types.size > 0)
     .map((file) => [file, new ModuleText(file, owner).text()]);
-  // Only now is known what others import.
+  // The imports of other files are known only now.
   return texts.map(([{ source }, text]) => [`${SCHEMAS_FOLDER}/${moduleOf(source)}.ts`, text()]);
 }

@@ -57,7 +57,7 @@ function enumText({ name, words }) {
   );
 }
 
-/** native/tabular/generated/stages.h */
+/** Returns the text of native/tabular/generated/stages.h. */
 export function writeStagesHeader({ enums, groups, kinds, version }) {
   const groupText = ({ name, attributes }) =>
     `namespace ${space(name)} {\n${constants(attributes).join('')}}  // namespace ${space(name)}\n`;
@@ -76,7 +76,7 @@ export function writeStagesHeader({ enums, groups, kinds, version }) {
   );
 }
 
-/** native/tabular/generated/functions.h */
+/** Returns the text of native/tabular/generated/functions.h. */
 export function writeFunctionsHeader({ functions }) {
   const rows = functions.map(
     ({ name, min, max }) =>

@@ -41,7 +41,7 @@ function kindType(kind) {
   return `/** ${about} */\nexport interface ${attributesName(name)} {\n${members}}\n`;
 }
 
-/** ts/importers/plan/generated/stages.ts */
+/** Returns the text of ts/importers/plan/generated/stages.ts. */
 export function writeStagesModule({ enums, kinds }) {
   const words = enums.map(
     ({ name, words: list }) =>
@@ -58,7 +58,10 @@ export function writeStagesModule({ enums, kinds }) {
   );
 }
 
-/** ts/base/generated/plan-version.ts: apart, since the model cache needs it at the start. */
+/**
+ * Returns the text of ts/base/generated/plan-version.ts: a separate file, since the model cache
+ * needs it at start-up.
+ */
 export function writeVersionModule({ version }) {
   return (
     `// The version of plans. Data only; any thread. ${ORIGIN}\n\n` +
@@ -67,7 +70,7 @@ export function writeVersionModule({ version }) {
   );
 }
 
-/** ts/importers/plan/generated/functions.ts */
+/** Returns the text of ts/importers/plan/generated/functions.ts. */
 export function writeFunctionsModule({ functions }) {
   const rows = functions.map(({ name, min, max }) => `  '${name}': [${min}, ${max}],\n`);
   return (

@@ -92,13 +92,13 @@ function readLines(text, file, contract) {
   }
 }
 
-/** All attributes of a kind, those of its group first. */
+/** Returns all attributes of a kind, those of its group first. */
 export const attributesOf = ({ group, attributes }) => [
   ...(group?.attributes ?? []),
   ...attributes,
 ];
 
-/** The contract: {enums, groups, kinds, functions, version}. `folder`: proto/. */
+/** Returns the contract: {enums, groups, kinds, functions, version}. `folder`: proto/. */
 export function readStages(folder) {
   const contract = { enums: new Map(), groups: new Map(), kinds: new Map(), functions: [] };
   const names = readdirSync(join(folder, 'stages')).sort();
@@ -116,8 +116,8 @@ export function readStages(folder) {
   };
 }
 
-// The first 32 bits of a digest of what plans are made of, without comments and meanings: a plan of
-// another contract has another version.
+// Returns the first 32 bits of a digest of the declarations that plans depend on, without comments
+// and meanings: a plan of another contract has another version.
 function versionOf({ enums, kinds, functions }, schema) {
   const facts = [
     [...enums.values()].map(({ name, words }) => [name, words]),
@@ -136,7 +136,7 @@ function versionOf({ enums, kinds, functions }, schema) {
   return digest.readUInt32BE(0);
 }
 
-/** The table of docs: a section for each kind. */
+/** Returns the table of docs: a section for each kind. */
 export function writeStagesTable({ kinds, enums, functions }) {
   const shown = ({ type, many, words, required, fallback }) => {
     const name = words === undefined ? type : `${words.map((word) => `\`${word}\``).join(', ')}`;

@@ -12,7 +12,7 @@ const PAGE = 'docs/reference/flags.md';
 
 const cell = (text) => text.replaceAll('|', '\\|');
 
-// The Markdown table of flag rows (ts/config/flags.ts), one line each.
+// Returns the Markdown table of flag rows (ts/config/flags.ts), one line each.
 export function flagTable(rows) {
   const lines = rows.map((row) => {
     const own = row.positional ? row.value : `--${row.name} ${row.value}`;
@@ -24,7 +24,7 @@ export function flagTable(rows) {
   return ['| flag | default | meaning |', '| --- | --- | --- |', ...lines].join('\n');
 }
 
-// The text with the part between the marks replaced. Throws when a mark is missing.
+// Returns the text with the part between the marks replaced. Throws when a mark is missing.
 export function withTable(text, table) {
   const [from, to] = [text.indexOf(BEGIN), text.indexOf(END)];
   if (from < 0 || to < from) throw new Error(`${PAGE} has no "${BEGIN}" ... "${END}"`);

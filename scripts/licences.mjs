@@ -1,5 +1,5 @@
-// Which npm packages run in the shipped program, and the licence texts that travel with them.
-// Build time only.
+// Lists the npm packages that run in the shipped program, and collects their licence texts. Build
+// time only.
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 

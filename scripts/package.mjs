@@ -1,6 +1,6 @@
-// Writes out/serval-<version>-linux-x64.tar.gz (and .sha256), which needs nothing but glibc: what
-// package.json's `files` names, the example models, a README of its own and Node. The same inputs
-// give the same bytes. Needs `make build models` before. Build time only.
+// Writes out/serval-<version>-linux-x64.tar.gz (and .sha256), which needs nothing but glibc: the
+// `files` of package.json, the example models, a separate README and Node. The same inputs give the
+// same bytes. Needs `make build models` before. Build time only.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {

@@ -71,7 +71,7 @@ test('the open loop keeps its rate, compares answers and ends when told', async 
   assert.deepEqual([nobody.answers, nobody.failures], [{}, nobody.sent]);
 });
 
-test('a pair alternates, and what fails becomes a row that says why', async (t) => {
+test('a pair alternates, and a failure becomes a row with the reason', async (t) => {
   const context = makeContext(t);
   const calls = [];
   const side = (name, perSecond) => async () => ({

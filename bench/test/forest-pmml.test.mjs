@@ -41,7 +41,7 @@ test('a forest has as many trees of as many nodes as asked for', (t) => {
   assert.ok(leaves.every((value) => value > 0 && value < Math.PI));
 });
 
-test('of classes, leaves have distributions and the label that has most', (t) => {
+test('leaves of classifiers have distributions and the most frequent label', (t) => {
   const { file } = made(t, { trees: 2, depth: 3, kind: 'classification' });
   assert.equal(elementsOf(file).ScoreDistribution, 2 * 8 * 3);
   const nodes = readFileSync(file, 'utf8').matchAll(

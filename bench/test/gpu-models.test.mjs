@@ -56,7 +56,7 @@ for (const model of MODELS) {
   });
 }
 
-test('what is masked does not count', async (t) => {
+test('masked tokens do not affect the output', async (t) => {
   const folder = temporary(t);
   const model = of('bert-base');
   writeModel(folder, model, model.tiny);
@@ -87,7 +87,7 @@ class Counter {
   integers = (name) => name;
 }
 
-test('as they are measured they have as many weights as their papers say', () => {
+test('the measured models have as many weights as their papers state', () => {
   const counted = ({ build, shape }) => {
     const weights = new Counter();
     const { graph } = build(weights, shape);

@@ -40,14 +40,14 @@ test('each model with each batch, one and sixteen in flight; --only chooses', ()
   assert.throws(() => groupsOf(MODELS, { batches: [1], only: 'vgg' }), /none of resnet50-b1-x1,/);
 });
 
-test('nothing is joined, and instances are as many as the threads of the reference', () => {
+test('nothing is batched, and there are as many instances as threads of the reference', () => {
   assert.match(configOf(GROUP(16)), /max_batch_size: 0\n.*KIND_GPU .*count: 16 /);
   assert.notEqual(servedName(GROUP(1)), servedName(GROUP(16)));
   const inputs = RESNET.inputs(RESNET.shape, 8);
   assert.ok(poolBytes([{ inFlight: 16, inputs }]) > 2 * 16 * 8 * 3 * 224 * 224 * 4);
 });
 
-test('the load has cores of its own, and none that is one with the server', () => {
+test("the load has its own cores, none of them a hyperthread of the server's", () => {
   const list = (count) => Array.from({ length: count }, (_, i) => i);
   const twice = (cpu) => [cpu % 8, (cpu % 8) + 8];
   const { server, load, shared } = splitCores(list(16), twice);
@@ -124,7 +124,7 @@ test('throughput is judged with sixteen in flight, the median with one, and isol
   );
 });
 
-test('rows come to a line for each target, and to a page', () => {
+test('rows are summarized in a line for each target, and in a page', () => {
   const rows = [
     ...judgedRows(GROUP(16), CHOSEN, [rounds([0.97, 0], [0.9, 0])]),
     ...judgedRows(GROUP(1), CHOSEN, [rounds([1, 40], [1, 70])]),
@@ -161,7 +161,7 @@ test('rows come to a line for each target, and to a page', () => {
   assert.doesNotMatch(markdownPage({ ...real, rows, verdicts: lines }), /not a measurement/);
 });
 
-test('what fails is told in each of its rows, and the rest goes on', async (t) => {
+test('a failure is reported in each of its rows, and the others continue', async (t) => {
   const options = { ...GRPC, rounds: 1, seconds: 1, warmSeconds: 1, limitSeconds: 100 };
   const context = testContext(t, {
     options: { ...options, tiny: true, servalArgs: [] },

@@ -85,7 +85,7 @@ function respond(stream, { message = MESSAGE, grpcStatus = '0', httpStatus = 200
   stream.end(grpcFrame(message));
 }
 
-test('the line of the client becomes a sample; a late client is told', () => {
+test("the client's line becomes a sample; a late client is reported", () => {
   const line = { requests: 500, elapsedUs: 1e6, p50Us: 10, p99Us: 40, p999Us: 90, lateUs: 4 };
   const sample = parseLoad(`${JSON.stringify(line)}\n`);
   assert.deepEqual([sample.perSecond, sample.usPerRequest, sample.p999Us], [500, 2000, 90]);

@@ -33,7 +33,7 @@ test('options have defaults, and wrong values name their flag', () => {
   assert.equal(parseCompareOptions(['a', 'b']).after, 'b');
 });
 
-test('--only takes words of ids and groups, and refuses what matches nothing', () => {
+test('--only accepts words of ids and groups, and refuses words without a match', () => {
   const chosen = (only) => selectWorkloads(only).map(({ id }) => id);
   assert.deepEqual(chosen('mlp-32,batching-off'), [
     'mlp-32-x4',
@@ -59,14 +59,14 @@ test('--only takes words of ids and groups, and refuses what matches nothing', (
   assert.throws(() => selectWorkloads('nothing'), /matches no workload; they are: v1-json-16/);
 });
 
-test('every workload has its own id, and a pair or a run of its own', () => {
+test('every workload has its own id, and its own pair or run', () => {
   assert.equal(new Set(workloads.map(({ id }) => id)).size, workloads.length);
   for (const { run, openServal, openReference } of workloads) {
     assert.ok(run !== undefined || (openServal !== undefined && openReference !== undefined));
   }
 });
 
-test('float texts come back as the same float32', () => {
+test('float texts parse to the same float32', () => {
   const values = makeFloats(5000);
   assert.deepEqual(Float32Array.from(floatTexts(values), Number), values);
   assert.deepEqual(makeFloats(5000), values);
@@ -78,7 +78,7 @@ test('nesting is row-major and must come out even', () => {
   assert.throws(() => nestTexts(['1', '2', '3'], [1, 2]), RangeError);
 });
 
-test('request bodies are what the protocols say', () => {
+test('request bodies follow the protocols', () => {
   const tensor = { name: 'x', shape: [2], datatype: 'FP32' };
   assert.deepEqual(JSON.parse(v1Request('m', ['1.0', '2.0'], [2]).body.toString()), {
     instances: [1, 2],

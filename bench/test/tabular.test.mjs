@@ -105,7 +105,7 @@ test('figures without a reference are judged by their median', () => {
   assert.equal(formatFigure('time', 0.9), '0.900 us');
 });
 
-test('what can not be had here is skipped, out loud, and is no error', async () => {
+test('a missing tool is reported as skipped and is not an error', async () => {
   const context = {
     options: { rounds: 1, seconds: 1, limitSeconds: 100 },
     elapsedSeconds: () => 0,

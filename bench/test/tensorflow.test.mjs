@@ -11,7 +11,7 @@ import {
 } from '../tensorflow/messages.mjs';
 import { wireRow } from '../workloads/tensorflow/messages.mjs';
 
-test('a PredictRequest is what the protocol says', () => {
+test('a PredictRequest follows the protocol', () => {
   const message = predictRequest('m', 'x', [1, 2], Float32Array.of(1, 2));
   // model_spec{name}, inputs{key, value{dtype, tensor_shape{dim, dim}, tensor_content}}
   const tensor = '0801' + '1208' + '12020801' + '12020802' + '2208' + '0000803f' + '00000040';

@@ -12,14 +12,14 @@ namespace serval {
 
 namespace {
 
-// The text of a value's type that JavaScript has to give for a member.
+// Returns the name of the type that a member must have in JavaScript.
 template <typename T>
 const char* expected_type() {
   if (std::is_same_v<T, std::string>) return "a string";
   return std::is_same_v<T, bool> ? "a boolean" : "a number of 0 or more";
 }
 
-// Stores `value` in `out`; false: it has another type, or is negative.
+// Stores `value` in `out`; returns false if it has another type, or is negative.
 template <typename T>
 bool store(const Napi::Value& value, T& out) {
   if constexpr (std::is_same_v<T, std::string>) {

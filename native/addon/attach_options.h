@@ -19,8 +19,8 @@ struct AttachOptions {
   ServeSettings serve;
   Thread thread;
 
-  // Reads all members of `object`; an absent or undefined one keeps its default. Returns what is
-  // wrong with a member that has another type or an unknown name; empty: nothing.
+  // Reads all members of `object`; an absent or undefined one keeps its default. Returns the error
+  // of a member that has another type or an unknown name; empty: no error.
   [[nodiscard]] std::string read(const Napi::Object& object);
 };
 

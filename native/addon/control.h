@@ -1,4 +1,4 @@
-// How a call begins work that completes later. Control plane; JavaScript's thread.
+// Starts work that completes later. Control plane; JavaScript's thread.
 #pragma once
 
 #include <utility>

@@ -1,4 +1,4 @@
-// Control plane, module start. Must not use anything compiled for AVX2.
+// Checks the CPU's features. Control plane, module start. Must not use anything compiled for AVX2.
 #include "addon/cpu_check.h"
 
 namespace serval {

@@ -1,5 +1,5 @@
-// The addon's calls. Each checks its arguments, asks the listener and reports by control words.
-// Hot path: receive. Thread: JavaScript's.
+// The addon's calls. Each checks its arguments, calls the lane and reports by control words. Hot
+// path: receive. Thread: JavaScript's.
 #include <malloc.h>
 #include <unistd.h>
 
@@ -25,7 +25,7 @@ namespace serval {
 
 namespace {
 
-// What a call gives JavaScript, of what its function here answers.
+// Converts the result of a call's C++ function to the value that JavaScript gets.
 napi_value to_value(napi_env env, uint32_t value) {
   napi_value out = nullptr;
   napi_create_uint32(env, value, &out);
@@ -85,7 +85,7 @@ napi_value Attach(Arguments<2>& arguments) {
   return control;
 }
 
-// A request kind of a body, or of a message that names its model.
+// Returns the request kind of a body, or of a message that names its model.
 template <size_t N>
 Protocol protocol_argument(Arguments<N>& arguments, size_t index, bool of_message) {
   const uint32_t number = arguments.u32(index, "protocol");
@@ -161,8 +161,8 @@ uint32_t InferPacked(Link& link, Arguments<5>& arguments) {
   return link.report(answer);
 }
 
-// countBytes(change, refusable) -> boolean: false when `change` more bytes, held by JavaScript, are
-// over the budget; then they are not counted
+// countBytes(change, refusable) -> boolean: false if `change` more bytes, held by JavaScript,
+// exceed the budget; then they are not counted
 bool CountBytes(Link& link, Arguments<2>& arguments) {
   const int64_t change = arguments.i64(0, "change");
   const bool refusable = arguments.boolean(1, "refusable");
@@ -170,14 +170,14 @@ bool CountBytes(Link& link, Arguments<2>& arguments) {
   return link.lane().held_bytes().count(change, refusable);
 }
 
-// cancel(ticket) -> boolean: no completion follows
+// cancel(ticket) -> boolean: true if no completion follows
 bool Cancel(Link& link, Arguments<1>& arguments) {
   const uint32_t ticket = arguments.u32(0, "ticket");
   if (!arguments.ok()) return {};
   return link.lane().cancel(ticket);
 }
 
-// keepAnswer(ticket) -> boolean: the answer that is being handed over stays until cancel(ticket)
+// keepAnswer(ticket) -> boolean: keeps the response that is being handed over until cancel(ticket)
 bool KeepAnswer(Link& link, Arguments<1>& arguments) {
   const uint32_t ticket = arguments.u32(0, "ticket");
   if (!arguments.ok()) return {};
@@ -236,14 +236,14 @@ uint32_t Stats(Link& link, Arguments<1>& arguments) {
   return link.report({});
 }
 
-// unanswered() -> code; in slot 0 the models of the requests that are queued or run, with counts
+// unanswered() -> code; in slot 0 the models of queued and running requests, with counts
 uint32_t Unanswered(Link& link, Arguments<0>&) {
   ByteBuffer& out = link.clear_answer();
   if (!link.lane().unanswered(out)) out.clear();
   return link.report({});
 }
 
-// warmUp(handle, protocol, message: Buffer) -> code; completes with the answer's message
+// warmUp(handle, protocol, message: Buffer) -> code; completes with the response message
 uint32_t WarmUp(Link& link, Arguments<3>& arguments) {
   const uint32_t handle = arguments.u32(0, "handle");
   const Protocol protocol = protocol_argument(arguments, 1, true);
@@ -274,7 +274,7 @@ uint32_t LimitReceive(Arguments<2>& arguments) {
   return limit_receive(static_cast<uint16_t>(link), static_cast<int>(bytes));
 }
 
-// A text for JavaScript.
+// Converts a text to a JavaScript string.
 napi_value text_value(napi_env env, const std::string& text) {
   napi_value out = nullptr;
   napi_create_string_utf8(env, text.data(), text.size(), &out);
@@ -302,7 +302,7 @@ uint32_t LockFile(Arguments<1>& arguments) {
   return static_cast<uint32_t>(lock_file(static_cast<int>(descriptor)));
 }
 
-// startableThreads(wanted) -> how many, at most `wanted`; needs no attach
+// startableThreads(wanted) -> the number that can start, at most `wanted`; needs no attach
 uint32_t StartableThreads(Arguments<1>& arguments) {
   const uint32_t wanted = arguments.u32(0, "wanted");
   if (wanted > kProbedThreadsMax) arguments.fail("wanted");
@@ -409,7 +409,7 @@ napi_value ExitNow(Arguments<1>& arguments) {
 
 constexpr int kArenasMax = 2;
 constexpr int kMappedBytesMin = 1 << 20;
-constexpr int kFreeBytesKept = 16 << 20;  // at the end of each arena, between bursts
+constexpr int kFreeBytesKept = 16 << 20;  // free bytes that each arena keeps between bursts
 
 template <ExportName Name, auto Call>
 constexpr Export exported() {
@@ -441,7 +441,7 @@ constexpr Export kExports[] = {
     exported<"unload", Unload>(),
     exported<"warmUp", WarmUp>(),
     exported<"publishRoutes", PublishRoutes>(),
-    // models in their own processes
+    // isolated models, each in its own process
     exported<"loadIsolated", LoadIsolated>(),
     exported<"takeIsolated", TakeIsolated>(),
     exported<"isolatedOutage", IsolatedOutage>(),
@@ -506,13 +506,14 @@ constexpr Export kExports[] = {
 
 }  // namespace serval
 
-// Once per JavaScript thread: a link of its own, dropped with the environment.
+// Runs once per JavaScript thread: makes the thread's own link, dropped with the environment.
 NAPI_MODULE_INIT() {
   using namespace serval;
-  // Loads run on changing threads. With an arena for each, what they free is kept in ten places.
+  // Loads run on changing threads. With an arena for each, the memory they free would be spread
+  // over about ten arenas.
   mallopt(M_ARENA_MAX, kArenasMax);
-  // What is large goes back to the system when it is freed, instead of staying with one thread's
-  // arena. (Left alone, the allocator raises the first limit to 32 MiB by itself.)
+  // Large blocks are returned to the system when they are freed, instead of staying in one thread's
+  // arena. (By default, the allocator raises the first limit to 32 MiB by itself.)
   mallopt(M_MMAP_THRESHOLD, kMappedBytesMin);
   mallopt(M_TRIM_THRESHOLD, kFreeBytesKept);
   if (const char* missing = missing_cpu_feature()) {

@@ -1,5 +1,4 @@
-// The lock of a file: flock(), which does not depend on process ids and so not on containers
-// either.
+// Locks files with flock(), which does not depend on process ids and so not on containers either.
 #include "addon/file_lock.h"
 
 #include <sys/file.h>

@@ -1,5 +1,5 @@
-// Probes of the GPU driver and of libraries. A library that was opened is never closed: another
-// call may be using it.
+// Probes the GPU driver and libraries. Never closes a library that it opened: another call may be
+// using it.
 #include "addon/gpu_probe.h"
 
 #include <dlfcn.h>

@@ -60,7 +60,7 @@ class Arguments {
     if (napi_get_value_uint32(env_, values_[i], &out) != napi_ok) fail(name);
     return out;
   }
-  // A JavaScript number as a 64-bit integer (exact up to 2^53).
+  // Returns a JavaScript number as a 64-bit integer (exact up to 2^53).
   int64_t i64(size_t i, const char* name) {
     int64_t out = 0;
     if (napi_get_value_int64(env_, values_[i], &out) != napi_ok) fail(name);
@@ -84,7 +84,7 @@ class Arguments {
     return {static_cast<const uint8_t*>(data), bytes};
   }
 
-  // A short text; what is longer is cut.
+  // Returns a short text; a longer one is cut.
   std::string text(size_t i, const char* name) {
     char out[128];
     size_t bytes = 0;
@@ -94,7 +94,7 @@ class Arguments {
     return {out, bytes};
   }
 
-  // For values that have the type but not the range: a TypeError naming the argument.
+  // Throws a TypeError naming the argument, for values of the right type that are out of range.
   void fail(const char* name) { fail_with(std::string("wrong type or missing: ") + name); }
   void fail_with(const std::string& why) {
     if (ok_) napi_throw_type_error(env_, nullptr, (std::string(call_) + ": " + why).c_str());

@@ -1,5 +1,5 @@
-// The calls for models in processes of their own, and what such a process does; see isolated.h.
-// Control plane; thread: JavaScript's.
+// The calls for models in their own processes, and the code that such a process runs. Control
+// plane; thread: JavaScript's.
 #include "addon/isolated.h"
 
 #include <fcntl.h>
@@ -22,7 +22,7 @@ namespace {
 constexpr int kSocket = 3;
 constexpr int kCancelEvent = 4;
 constexpr std::string_view kOomScore =
-    "500";  // more than the server's: the kernel takes this one first
+    "500";  // higher than the server's: the kernel kills this process first
 
 std::string text_copy(std::span<const uint8_t> bytes) { return {bytes.begin(), bytes.end()}; }
 
@@ -44,15 +44,16 @@ bool write_death(const IsolatedDeath& death, ByteBuffer& out) {
                     ",\"ended\":" + (death.ended ? "true" : "false") + "}");
 }
 
-// Signals of a terminal and of whoever ends the server's group are the server's to answer: it ends
-// this process when its requests are answered. None outlives it.
+// Prepares this process to run an isolated model. Signals from a terminal, or sent to the server's
+// process group, are handled by the server: it ends this process after its requests are answered.
+// This process never outlives the server.
 void become_isolated(int64_t parent) {
   for (const int one : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) std::signal(one, SIG_IGN);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != static_cast<pid_t>(parent)) _exit(0);
   const int score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
   if (score < 0) return;
-  // Where it is not allowed, the kernel chooses as it would have.
+  // If this is not permitted, the kernel applies its default choice.
   [[maybe_unused]] const ssize_t written = write(score, kOomScore.data(), kOomScore.size());
   close(score);
 }

@@ -24,7 +24,7 @@ Status Link::attach(const EngineOptions& options, const ServeSettings& settings,
   napi_create_arraybuffer(env_, kControlWords * sizeof(uint32_t), &words, control);
   control_ = static_cast<uint32_t*>(words);
   napi_create_reference(env_, *control, 1, &control_ref_);
-  // Two calls may wait: one that is about to drain and one that was asked for meanwhile.
+  // Two calls may be pending: one that is about to drain and one requested meanwhile.
   if (napi_create_threadsafe_function(env_, on_completions, nullptr,
                                       make_text(env_, "serval completions"), 2, 1, nullptr, nullptr,
                                       this, on_wake, &wake_) != napi_ok) {
@@ -41,7 +41,7 @@ Status Link::attach(const EngineOptions& options, const ServeSettings& settings,
 
 void Link::detach() {
   if (!attached()) return;
-  // The environment's clean-up calls this too, where no scope is open.
+  // The environment's clean-up calls this too, without an open scope.
   const Napi::HandleScope scope(env_);
   for (std::unique_ptr<ListenerService>& listener : listeners_) listener.reset();
   const std::shared_ptr<Engine> engine = lane_->shared_engine();
@@ -166,7 +166,8 @@ void Link::on_wake(napi_env env, napi_value callback, void* context, void*) {
   if (link->attached()) link->drain(callback, nullptr);
 }
 
-// The end of a turn: what it queued is made known; what that finished at once is answered.
+// Ends an event-loop iteration: notifies the instances of its queued requests and answers those
+// that finished at once.
 void Link::on_turn_end(void* context) {
   auto* link = static_cast<Link*>(context);
   if (!link->attached()) return;
@@ -204,7 +205,7 @@ void Link::drain(napi_value callback, napi_async_context context) {
   if (context == nullptr) {
     napi_call_function(env_, receiver, callback, 1, &argument, nullptr);
   } else {
-    // From outside JavaScript: microtasks and the like run behind the call.
+    // A call from outside JavaScript: microtasks and the like run after it.
     napi_get_global(env_, &receiver);
     if (napi_make_callback(env_, context, receiver, callback, 1, &argument, nullptr) ==
         napi_pending_exception) {

@@ -1,6 +1,6 @@
 // One JavaScript thread's link to the engine: its lane, the control words shared with
-// ts/engine/link.ts, the ArrayBuffers over response memory, the completion queue's wake-up.
-// Thread: JavaScript's, but wake().
+// ts/engine/link.ts, the ArrayBuffers over response memory, the completion queue's wake-up. Thread:
+// JavaScript's, except wake().
 #pragma once
 
 #include <array>
@@ -41,24 +41,24 @@ class Link final : public LaneHooks {
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
 
-  // Joins the engine. `on_completions(count)` is called once per wake-up.
-  // Errors: invalid_argument when attached already.
+  // Attaches to the engine. `on_completions(count)` is called once per wake-up. Errors:
+  // invalid_argument if attached already.
   Status attach(const EngineOptions& options, const ServeSettings& settings,
                 napi_value on_completions, napi_value* control);
   void detach();
-  // From now on a process that has nothing else to do ends, whatever waits for an answer here.
+  // Lets the process end if it has nothing else to do, even while requests are pending here.
   void let_process_end();
   bool attached() const { return lane_ != nullptr; }
   Lane& lane() { return *lane_; }
 
-  // Writes the control words of an answer; returns the code JavaScript gets.
+  // Writes the control words of an answer; returns the code that JavaScript gets.
   uint32_t report(const Answer& answer);
-  // The buffer of an immediate response: slot 0's, emptied.
+  // Returns the buffer of an immediate response: slot 0's, emptied.
   ByteBuffer& clear_answer();
-  // Puts an error's text there.
+  // Writes an error's text there.
   uint32_t report_error(const Error& error);
   void set_ticket(uint32_t ticket) { control_[kWordTicket] = ticket; }
-  // The ArrayBuffer over a slot's response memory.
+  // Returns the ArrayBuffer over a slot's response memory.
   napi_value map_slot(uint32_t slot);
   void set_message(napi_value message) { message_ = message; }
   // The native listeners that this thread owns; null = none.
@@ -74,8 +74,8 @@ class Link final : public LaneHooks {
  private:
   static void on_turn_end(void* context);
   static void on_wake(napi_env env, napi_value callback, void* context, void* data);
-  // From a call that JavaScript made or that the thread-safe function makes (`context` null), or
-  // from the event loop itself.
+  // Hands completions to `callback`. `context` is null if JavaScript or the thread-safe function
+  // makes the call; the event loop itself passes its context.
   void drain(napi_value callback, napi_async_context context);
   uint32_t generation_of(Request& request);
   void report_trace();

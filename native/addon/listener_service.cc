@@ -1,4 +1,4 @@
-// See grpc.h: options from JavaScript, and what is told to it. Control plane; that thread.
+// Reads a listener's options from JavaScript and delivers its events. Control plane; that thread.
 #include "addon/listener_service.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace serval {
 
 namespace {
 
-// The members of an object of ours; one that is absent keeps what is there.
+// The members of an options object; an absent one keeps the current value.
 class Members {
  public:
   explicit Members(const Napi::Object& object) : object_(object) {}
@@ -33,7 +33,7 @@ class Members {
     const Napi::Value value = object_.Get(name);
     if (value.IsBoolean()) out = value.As<Napi::Boolean>().Value();
   }
-  // Infinity is the largest number there is.
+  // Infinity means the largest number of the type.
   template <typename T>
   void get(const char* name, T& out) const {
     const Napi::Value value = object_.Get(name);
@@ -106,8 +106,8 @@ TransportSettings read_settings(const Napi::Object& object) {
   return out;
 }
 
-// An object of which nothing may be missing or of another type: `ok` is false then, and what was
-// read counts for nothing.
+// An object whose members are all required: `ok` is false if one is missing or has another type,
+// and then the values that were read must not be used.
 class Required {
  public:
   Required(const Napi::Value& value, bool& ok) : ok_(ok) {
@@ -127,7 +127,7 @@ class Required {
   int32_t number_of(const Napi::Value& value) const {
     return check(value.IsNumber()) ? value.As<Napi::Number>().Int32Value() : 0;
   }
-  // Infinity is the largest number there is.
+  // Infinity means the largest number of the type.
   size_t count(const char* name) const {
     const Napi::Value value = get(name);
     if (!check(value.IsNumber())) return 0;
@@ -136,7 +136,7 @@ class Required {
     return number > 0 ? static_cast<size_t>(number) : 0;
   }
   Required child(const char* name) const { return {get(name), ok_}; }
-  // Digests one behind the other.
+  // Returns digests that are stored one after the other.
   std::vector<Digest> digests(const char* name) const {
     const Napi::Value value = get(name);
     if (!check(value.IsBuffer())) return {};
@@ -169,7 +169,7 @@ class Required {
   bool& ok_;
 };
 
-// By its name in TypeScript: "int64" of Int64.
+// Finds a part by its name in TypeScript: "int64" for Int64.
 std::optional<fb::MissingPart> missing_part(std::string_view name) {
   for (const fb::MissingPart part : fb::EnumValuesMissingPart()) {
     const std::string_view known = fb::EnumNameMissingPart(part);
@@ -262,20 +262,20 @@ Result<std::shared_ptr<const AccessTable>> read_access(const Napi::Object& objec
 }  // namespace
 
 struct ListenerService::State {
-  // The listener of a port; of two services where they share one.
+  // The listener of a port, which two services may share.
   using Port = std::unique_ptr<TransportListener>;
 
   napi_threadsafe_function notify = nullptr;
   std::shared_ptr<Engine> engine;
   ServeSettings settings;
   MethodTable methods;
-  std::optional<ServerValue> connections;  // that counts an HTTP listener's
+  std::optional<ServerValue> connections;  // the value that counts an HTTP listener's connections
   std::unique_ptr<Bridge> bridge;
   bool drains_with_http = false;  // a gRPC service that shares HTTP's port
   State* grpc = nullptr;  // the gRPC service that shares this HTTP service's port; while it is open
   std::shared_ptr<Port> port = std::make_shared<Port>();
 
-  // Whichever service goes first closes the port.
+  // The first of the services to close closes the port.
   ~State() {
     port->reset();
     bridge.reset();
@@ -300,7 +300,7 @@ struct ListenerService::State {
   }
 };
 
-// The events of its listener go over the bridge.
+// Sends the events of its listener over the bridge.
 TransportEvents ListenerService::State::events() {
   TransportEvents events;
   events.full = [this](uint32_t open) { (void)bridge->push(ListenerEvent::Full, 0, 0, open); };
@@ -359,7 +359,7 @@ Result<std::unique_ptr<ListenerService>> ListenerService::start(napi_env env, La
   parts.bridge = std::make_unique<Bridge>(settings.threads, *parts.engine->budget(), [&parts] {
     napi_call_threadsafe_function(parts.notify, nullptr, napi_tsfn_nonblocking);
   });
-  // Before anybody is accepted.
+  // Set before any connection is accepted.
   const Napi::Value access = object.Get("access");
   if (access.IsObject()) {
     Result<std::shared_ptr<const AccessTable>> table = read_access(access.As<Napi::Object>());
@@ -390,7 +390,7 @@ Result<std::unique_ptr<ListenerService>> ListenerService::start(napi_env env, La
   return std::make_unique<ListenerService>(std::move(state));
 }
 
-// 0 where HTTP's port is shared.
+// Returns 0 if HTTP's port is shared.
 uint16_t ListenerService::port() const { return state_->is_open() ? (*state_->port)->port() : 0; }
 void ListenerService::take(ByteBuffer& out) { state_->bridge->take(out); }
 
@@ -400,7 +400,7 @@ void ListenerService::send(uint32_t thread, uint64_t call, uint32_t command, uin
       thread, {call, static_cast<ListenerCommand>(command), value, {bytes.begin(), bytes.end()}});
 }
 
-// A gRPC service that shares HTTP's port is drained with it.
+// Drains the listener. A gRPC service that shares HTTP's port is drained with it.
 void ListenerService::drain(uint64_t ms) {
   if (!state_->is_open() || state_->drains_with_http) return;
   Bridge& bridge = *state_->bridge;

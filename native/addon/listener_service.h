@@ -1,5 +1,5 @@
-// A native listener, as the JavaScript thread that owns it sees it. Control plane; that
-// thread, where nothing else is said.
+// A native listener, as the JavaScript thread that owns it sees it. Control plane; that thread,
+// unless stated otherwise.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace serval {
 
-// The listeners of a thread: gRPC's, HTTP's, and a second one of HTTP on the admin address.
+// The listeners of a thread: gRPC, HTTP, and a second HTTP listener on the admin address.
 enum class ListenerKind : uint8_t { Grpc, Http, Admin };
 inline constexpr size_t kListenerKinds = static_cast<size_t>(ListenerKind::Admin) + 1;
 
@@ -19,15 +19,15 @@ class ListenerService {
  public:
   struct State;
   explicit ListenerService(std::unique_ptr<State> state);
-  // Starts a listener whose threads serve by the lane's engine and settings. `options`: see
+  // Starts a listener whose threads serve with the lane's engine and settings. `options`: see
   // ts/listeners/grpc/native-binding.ts and ts/listeners/http/native-binding.ts; `on_events` is
   // called when there are events to take. A gRPC listener that shares HTTP's port begins to serve
-  // when the HTTP listener starts, which has it as `grpc` (else null).
-  // Errors: invalid_argument, internal.
+  // when the HTTP listener starts, which gets it as `grpc` (else null). Errors: invalid_argument,
+  // internal.
   static Result<std::unique_ptr<ListenerService>> start(napi_env env, Lane& lane, ListenerKind kind,
                                                         napi_value options, napi_value on_events,
                                                         ListenerService* grpc);
-  // Cuts everything; nothing is called any more.
+  // Closes all connections; makes no more calls.
   ~ListenerService();
 
   uint16_t port() const;
@@ -36,9 +36,9 @@ class ListenerService {
             std::span<const uint8_t> bytes);
   void drain(uint64_t ms);
   void reload_certificates();
-  // Nothing that the threads learned of routes counts any more.
+  // Drops the routes that the threads have cached.
   void forget();
-  // From now on gRPC calls are let in by this. `access`: see ts/listeners/grpc/access.ts.
+  // Sets the access rules of gRPC calls from now on. `access`: see ts/listeners/grpc/access.ts.
   // Errors: those of AccessTable::make().
   Status set_access(napi_env env, napi_value access);
 

@@ -15,7 +15,7 @@ namespace {
 constexpr double kLoadNsPerMs = 1e6;
 constexpr double kNsPerUs = 1e3;
 
-// An event of a client: a load's result, or that its connections are open.
+// An event of a client: the result of a load, or that its connections are open.
 struct Message {
   std::string problem;
   std::unique_ptr<load::Measured> result;
@@ -116,7 +116,7 @@ load::Plan read_plan(const LoadMembers& from) {
   return out;
 }
 
-// [us, count, us, count ...] with `sum` and `max`, in us.
+// Returns [us, count, us, count ...] with `sum` and `max`, in us.
 Napi::Object to_object(Napi::Env env, const load::Histogram& histogram) {
   const auto buckets = histogram.buckets();
   auto counts = Napi::Float64Array::New(env, buckets.size() * 2);
@@ -203,7 +203,7 @@ bool is_function(napi_env env, napi_value value) { return Napi::Value(env, value
 
 using Clients = std::map<uint32_t, std::unique_ptr<LoadClient>>;
 
-// Those of this thread. Not freed with it: its JavaScript has ended then.
+// Returns the clients of this thread. They are not freed with it: its JavaScript has ended then.
 Clients& clients() {
   static thread_local Clients* const all = std::make_unique<Clients>().release();
   return *all;

@@ -1,5 +1,5 @@
 // The load client (native/load) for JavaScript: one for each thread of a load. Control plane;
-// JavaScript's thread, and a client's own. Nothing of JavaScript runs for a request.
+// JavaScript's thread, and a client's own. No JavaScript runs per request.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace serval {
 
-// clientOpen(target, told) -> a number from 1 on; 0: it cannot, or is not built. `target`:
-// {host, port, unixPath, http2, tlsCa}. `told(problem)`: connections are open, or why not;
+// clientOpen(target, told) -> a number from 1 on; 0: it failed, or is not built. `target`: {host,
+// port, unixPath, http2, tlsCa}. `told(problem)`: connections are open, or the error;
 // `told(undefined, result)`: a load is over. Objects: ts/cli/bench/load/native-client.ts.
 uint32_t ClientOpen(Arguments<2>& arguments);
-// clientOrder(client, order): {traffic, plan} opens connections for a load, {begins} begins it at
+// clientOrder(client, order): {traffic, plan} opens connections for a load, {begins} starts it at
 // that time of the steady clock, in ms
 napi_value ClientOrder(Arguments<2>& arguments);
-// clientClose(client): cuts everything; `told` is not called any more
+// clientClose(client): closes all connections; makes no more calls of `told`
 napi_value ClientClose(Arguments<1>& arguments);
 
 }  // namespace serval

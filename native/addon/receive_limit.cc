@@ -1,5 +1,5 @@
-// The receive buffers of uWebSockets.js, which neither sets the option nor tells its descriptors:
-// they are found among the process's own. Control plane; any thread.
+// Sets the receive buffers of uWebSockets.js, which neither sets the option nor exposes its
+// descriptors: they are searched among those of the process. Control plane; any thread.
 #include "addon/receive_limit.h"
 
 #include <arpa/inet.h>
@@ -14,7 +14,7 @@ namespace serval {
 
 namespace {
 
-// Whether `descriptor` is a socket that listens on `port`.
+// Returns whether `descriptor` is a socket that listens on `port`.
 bool listens_on(int descriptor, uint16_t port) {
   int listens = 0;
   socklen_t bytes = sizeof(listens);

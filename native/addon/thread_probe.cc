@@ -1,4 +1,4 @@
-// A count of threads that can be started. Control plane; any thread.
+// Counts the threads that can be started. Control plane; any thread.
 #include "addon/thread_probe.h"
 
 #include <condition_variable>

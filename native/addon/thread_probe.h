@@ -1,4 +1,4 @@
-// How many more threads the process may start. Control plane; any thread.
+// Counts how many more threads the process may start. Control plane; any thread.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@ namespace serval {
 
 inline constexpr uint32_t kProbedThreadsMax = 65'536;
 
-// Starts threads until there are `wanted` at once, and ends them all. Answers how many there were.
+// Starts up to `wanted` threads at once, and ends them all. Returns how many started.
 uint32_t startable_threads(uint32_t wanted);
 
 }  // namespace serval

@@ -1,6 +1,6 @@
-// The end of an event-loop iteration. No package that the build uses has libuv's header, so the few
-// calls are declared here. They are part of libuv 1.x's stable ABI, which Node exports. Source:
-// docs.libuv.org.
+// Runs a callback at the end of each event-loop iteration. No package that the build uses has
+// libuv's header, so the few calls are declared here. They are part of libuv 1.x's stable ABI,
+// which Node exports. Source: docs.libuv.org.
 #include "addon/turn.h"
 
 #include <cstddef>
@@ -64,7 +64,7 @@ bool Turn::start(napi_env env, Callback at_end, void* context) {
   handles->prepare = std::make_unique<std::byte[]>(uv_handle_size(kUvPrepare));
   handles->at_end = at_end;
   handles->context = context;
-  // An environment that ends without stop() closes the handles before its loop goes.
+  // If the environment ends without stop(), this hook closes the handles before the loop ends.
   const napi_async_cleanup_hook hook = [](napi_async_cleanup_hook_handle, void* data) {
     close(static_cast<Handles*>(data));
   };

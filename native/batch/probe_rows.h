@@ -64,7 +64,7 @@ std::optional<std::string> row_difference(const TensorView& together, uint32_t r
                                           const TensorView& alone,
                                           ProbeDigits digits = ProbeDigits::Full);
 
-// What the outputs for two different rows reveal.
+// The conclusion from the outputs for two different rows.
 enum class ProbeSight : uint8_t {
   Clear,     // the outputs of the rows differ
   Constant,  // they are equal

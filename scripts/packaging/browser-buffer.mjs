@@ -1,5 +1,5 @@
-// What of Node's Buffer the console's page uses by way of what it shares with the server. Put into
-// the page's bundle; runs in a browser.
+// The part of Node's Buffer that the console's page uses through code it shares with the server.
+// Bundled into the page; runs in a browser.
 export const Buffer = {
   from: (text) => ({
     toString: () => btoa(String.fromCharCode(...new TextEncoder().encode(text))),

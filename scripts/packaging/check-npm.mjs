@@ -1,6 +1,5 @@
-// The npm package as its users meet it: packed, installed with the network's registry out of
-// reach, started on every Node that is supported, imported, required and type-checked. Test time
-// only.
+// Checks the npm package as its users get it: packed, installed with the network's registry out of
+// reach, started on every supported Node, imported, required and type-checked. Test time only.
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -18,19 +17,19 @@ function run(command, args, cwd, env = process.env) {
   return stdout;
 }
 
-/** `npm pack`, then `npm install -g` of the tarball into a prefix of its own, which it answers. */
+/** Runs `npm pack`, then `npm install -g` of the tarball into a new prefix, which it returns. */
 export function installPacked(scratch) {
   run('npm', ['pack', '--silent', '--pack-destination', scratch], root);
   const prefix = join(scratch, 'prefix');
   const tarball = join(scratch, `${manifest.name}-${manifest.version}.tgz`);
-  // No such registry: all that it needs is in it.
+  // This registry does not exist: the package contains all that it needs.
   const closed = ['--registry', 'http://127.0.0.1:1', '--ignore-scripts'];
   run('npm', ['install', '-g', '--prefix', prefix, ...closed, tarball], scratch);
   checkCommand(prefix, scratch);
   return prefix;
 }
 
-// What lies on a user's PATH, and beside it.
+// Checks the command on a user's PATH, and the files beside it.
 function checkCommand(prefix, scratch, env) {
   const serval = join(prefix, 'bin', 'serval');
   const answer = run(serval, ['version'], scratch, env);
@@ -43,8 +42,10 @@ function checkCommand(prefix, scratch, env) {
   check(manual.startsWith('.TH SERVAL 1'), `serval.1 begins with '${manual.slice(0, 40)}'`);
 }
 
-/** `npm install -g` of what installPacked() packed, and `npx` of it, by those Nodes themselves; the
- * one that runs this has installed it already. npx loads a model. */
+/**
+ * Runs `npm install -g` of installPacked()'s tarball, and `npx` of it, on those Nodes; the Node
+ * that runs this script has installed it already. npx loads a model.
+ */
 export function checkByNodes(scratch, majors) {
   const npm = realpathSync(run('sh', ['-c', 'command -v npm'], scratch).trim());
   const npx = join(dirname(npm), 'npx-cli.js');
@@ -66,7 +67,7 @@ export function checkByNodes(scratch, majors) {
   }
 }
 
-/** Where the package lies in it. */
+/** Returns the folder of the installed package in a prefix. */
 export function installedFolder(prefix) {
   return join(prefix, 'lib', 'node_modules', manifest.name);
 }
@@ -75,8 +76,10 @@ function exampleModels(folder, to) {
   cpSync(join(root, 'examples', 'models'), join(folder, to), { recursive: true });
 }
 
-/** Every supported Node starts it and answers each protocol, and gRPC encrypted (by that Node's
- * OpenSSL). */
+/**
+ * Checks that the package starts on every supported Node and answers each protocol, with gRPC
+ * encrypted (by that Node's OpenSSL).
+ */
 export async function smokeNodes(prefix, scratch) {
   const cwd = join(scratch, 'smoke');
   mkdirSync(cwd);
@@ -94,7 +97,8 @@ export async function smokeNodes(prefix, scratch) {
   }
 }
 
-// The blocks of JavaScript in README.md, and what each says that it prints: a server, a model.
+// Returns the blocks of JavaScript in README.md with the output that each documents: a server, a
+// model.
 function readmeExamples() {
   const text = readFileSync(join(root, 'README.md'), 'utf8');
   const examples = [...text.matchAll(/```js\n(.*?)```/gs)].map(([, code]) => {
@@ -124,7 +128,7 @@ const mode: ServeOptions = { execMode: 'sometimes' };
 export { port, wrong, mode };
 `;
 
-// What is wrong, a second server, and a server after one that was stopped.
+// A program with misuses: invalid options, a second server, and a server after a stopped one.
 const MISUSED = `import { startServer } from 'serval';
 const bad = [{ htpPort: 1 }, { httpPort: '1' }, { httpPort: 70000, paths: 'x' }, {}];
 for (const options of bad) await startServer(options).catch((error) => console.log(error.message));
@@ -138,7 +142,7 @@ console.log('ready on ' + next.http.host + ': ' + next.ready);
 await next.stop();
 `;
 
-/** Imports, requires and type-checks the installed package, in a program of its own. */
+/** Imports, requires and type-checks the installed package in a separate program. */
 export function checkExports(prefix, scratch) {
   const app = join(scratch, 'app');
   mkdirSync(join(app, 'node_modules'), { recursive: true });

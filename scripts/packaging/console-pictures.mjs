@@ -1,6 +1,6 @@
-// Takes docs/images/console-*.png and bench-*.png of the example models, behind `make build models`
+// Takes docs/images/console-*.png and bench-*.png of the example models, after `make build models`
 // and scripts/ensure-tools.sh test (Chromium): node scripts/packaging/console-pictures.mjs
-// [console|bench]. By hand, when a page changes.
+// [console|bench]. Run by hand, when a page changes.
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -38,7 +38,9 @@ async function startServer() {
   throw new Error('serval ended');
 }
 
-/** Requests by which there is something to draw, until it is drawn and for some time more. */
+/**
+ * Sends requests so that the page has something to draw, until it is drawn and for some time after.
+ */
 async function load(url, page) {
   const drawn = page.waitForFunction(
     () => document.querySelector('[data-fact=p50]')?.textContent !== '–',
@@ -84,8 +86,10 @@ async function consolePictures(browser) {
   }
 }
 
-/** A classifier of four layers, 1.8 million products a row: one that there is something to
- * tune of. */
+/**
+ * Returns a classifier of four layers, 1.8 million products per row: large enough for tuning to
+ * matter.
+ */
 function layersModel() {
   const weights = (rows, columns, name) => {
     const values = Array.from({ length: rows * columns }, (_, i) => Math.sin(i) / rows);
@@ -116,7 +120,7 @@ function layersModel() {
   });
 }
 
-/** The page of a bench, down to its first drawings. */
+/** Captures the page of a bench, down to its first drawings. */
 async function benchPicture(browser, args, { name, colorScheme }) {
   const folder = mkdtempSync(join(tmpdir(), 'serval-pictures-'));
   try {

@@ -9,7 +9,7 @@ import { build } from 'esbuild';
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const page = join(root, 'ts', 'server', 'console', 'page');
 
-// What the page shares with the server makes base64 by Node's Buffer.
+// Replaces Node's Buffer, which code shared with the server uses for base64.
 const SHIM = join(root, 'scripts', 'packaging', 'browser-buffer.mjs');
 
 const TYPES = {

@@ -7,7 +7,8 @@ import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 
-// The day of the last commit, so that a rebuild gives the same bytes; "" where there is no git.
+// Returns the day of the last commit, so that a rebuild gives the same bytes; "" if there is no
+// git.
 function lastChange() {
   try {
     const options = { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] };
@@ -17,7 +18,7 @@ function lastChange() {
   }
 }
 
-/** Writes man/serval.1 into `to`. Throws where nothing is built. */
+/** Writes man/serval.1 into `to`. Throws if nothing is built. */
 export async function writeManPage(to) {
   const { manPage } = await import(join(root, 'dist', 'cli', 'help', 'man-page.js'));
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));

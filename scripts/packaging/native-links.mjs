@@ -1,12 +1,12 @@
-// What serval.node asks of the process that loads it, and what it shows. Everything else is linked
-// into it with hidden names: Node exports an nghttp2, an OpenSSL and a zlib of its own. Test time
-// only; needs binutils.
+// Checks which libraries and names serval.node needs from the process that loads it, and which it
+// exports. Everything else is linked into it with hidden names: Node itself exports an nghttp2, an
+// OpenSSL and a zlib. Test time only; needs binutils.
 import { execFileSync } from 'node:child_process';
 import { check } from './served.mjs';
 
-// Parts of glibc.
+// Libraries of glibc.
 const LIBRARIES = /^(?:lib(?:c|m|dl|pthread|rt)|ld-linux-x86-64)\.so\.\d$/;
-const ASKED = /^(?:(?:napi|uv)_\w+|\w+@GLIBC_[\d.]+)$/; // of Node, of glibc
+const ASKED = /^(?:(?:napi|uv)_\w+|\w+@GLIBC_[\d.]+)$/; // names of Node and of glibc
 const SHOWN = /^n(?:ode_api_module_get_api_version|api_register_module)_v\d+$/;
 
 const linesOf = (command, ...args) =>
@@ -14,13 +14,14 @@ const linesOf = (command, ...args) =>
     .split('\n')
     .filter((line) => line !== '');
 
-// Last words of lines of nm. Weak names and those of templates (u) are of the standard library.
+// Returns the last words of nm's lines. Weak names and those of templates (u) are of the standard
+// library.
 const symbols = (addon, which) =>
   linesOf('nm', '--dynamic', which, addon)
     .filter((line) => !/ [uvwVW] /.test(line))
     .map((line) => line.split(' ').at(-1) ?? '');
 
-/** Throws where the addon needs a library or a name that is not there everywhere, or shows one. */
+/** Throws if the addon needs a library or a name that some systems lack, or exports a name. */
 export function checkNativeLinks(addon) {
   const needed = linesOf('readelf', '--dynamic', '--wide', addon)
     .map((line) => /\(NEEDED\).*\[(.*)\]/.exec(line)?.[1])

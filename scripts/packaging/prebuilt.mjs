@@ -1,7 +1,7 @@
-// Writes what the npm package carries beside its JavaScript: prebuilt/ (the stripped addon, ONNX
+// Writes the parts of the npm package besides its JavaScript: prebuilt/ (the stripped addon, ONNX
 // Runtime's library, uWebSockets.js for Node 22), man/ and THIRD-PARTY-LICENSES.txt. npm's
-// `prepack` step; `--remove` (`postpack`) takes them away again. Why: docs/decisions/0009. Build
-// time only.
+// `prepack` step; `--remove` (`postpack`) removes them again. Why: docs/decisions/0009. Build time
+// only.
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -12,8 +12,8 @@ import { writeManPage } from './man-page.mjs';
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const ABIS = ['127']; // process.versions.modules of Node 22; there is no binary for 24
 
-// Packages whose code is in dist/bundle with what they need in turn, and those of which we carry
-// a binary.
+// Packages whose code is in dist/bundle with their dependencies, and those whose binary the package
+// includes.
 export const BUNDLED = [
   '@grpc/grpc-js',
   '@opentelemetry/api',
@@ -33,7 +33,7 @@ const CARRIED = {
   'uWebSockets.js': ABIS.map((abi) => `dist/bin/uws_linux_x64_${abi}.node`),
 };
 
-// Names of all npm packages that are part of the program.
+// Returns the names of all npm packages that are part of the program.
 export function shippedPackages() {
   const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages;
   const carried = Object.keys(CARRIED);
@@ -47,8 +47,9 @@ function copyBuilt(from, folder) {
   return to;
 }
 
-/** Writes prebuilt/, the manual page and the licences into `to`.
- * Throws where something is not built. */
+/**
+ * Writes prebuilt/, the manual page and the licences into `to`. Throws if something is not built.
+ */
 export async function writePrebuilt(to) {
   await writeManPage(to);
   const folder = join(to, 'prebuilt');

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Runs Serval on the Node that lies beside it. Needs no other program, but where a link leads here.
+# Runs Serval on the Node in the same folder. Needs no other program, except to follow a link to
+# this file.
 set -eu
 self=$0
 while [ -h "$self" ]; do

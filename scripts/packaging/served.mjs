@@ -1,4 +1,4 @@
-// Starts a server that was packaged, and asks it over each protocol. Test time only.
+// Starts a packaged server, and sends it a request over each protocol. Test time only.
 import { spawn, spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -102,7 +102,7 @@ const TF_PREDICT = [
   'tensorflow.serving.PredictResponse',
 ];
 
-// `roots`: PEM of who signed the server's certificate, where it has one.
+// `roots`: PEM of the signer of the server's certificate, if it has one.
 async function inferGrpc(port, input, roots) {
   const wire = new protobuf.Root();
   wire.resolvePath = (_origin, target) => join(root, 'proto', 'wire', target.split('/').at(-1));
@@ -134,8 +134,10 @@ async function inferGrpc(port, input, roots) {
   }
 }
 
-/** A certificate of 127.0.0.1, signed by itself, and its key, in `cwd`; answers the server's flags
- * for it. */
+/**
+ * Writes a self-signed certificate of 127.0.0.1 and its key into `cwd`; returns the server's flags
+ * for it.
+ */
 export function makeCertificate(cwd) {
   const [key, certificate] = [join(cwd, 'tls.key'), join(cwd, 'tls.pem')];
   const made = spawnSync('openssl', [
@@ -150,9 +152,11 @@ export function makeCertificate(cwd) {
   };
 }
 
-/** Serves the models of `cwd` once: one request of each protocol, then SIGTERM, which must end it
- * with 0. `program`: what starts the command line; `tls`: what makeCertificate() answered, where
- * gRPC is to be encrypted. Settles with what it wrote to stderr. */
+/**
+ * Serves the models of `cwd` once: one request of each protocol, then SIGTERM, after which it must
+ * exit with 0. `program`: the command that starts Serval; `tls`: the result of makeCertificate(),
+ * if gRPC is to be encrypted. Settles with the text it wrote to stderr.
+ */
 export async function serveOnce(program, cwd, env, tls = { flags: [] }) {
   const { server, ready, exited, errors } = start(program, cwd, env, tls.flags);
   try {

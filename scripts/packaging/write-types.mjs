@@ -1,6 +1,6 @@
-// Writes what package.json's `exports` name beside dist/bundle/api.cjs: api.js for import, and
-// the declarations of both, whose options, defaults and texts are the table of flags; what needs no
-// table is in library-types.txt. Build time only.
+// Writes the files of package.json's `exports` beside dist/bundle/api.cjs: api.js for import, and
+// the declarations of both, whose options, defaults and texts come from the table of flags; the
+// rest is in library-types.txt. Build time only.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -36,7 +36,7 @@ function optionLines(row, optionName) {
   );
 }
 
-// loadModel()'s options, and the numbers of errors.
+// Returns the declarations of loadModel()'s options and of error numbers.
 function libraryDeclarations(rows, optionName, { settings, codes }) {
   const own = rows.filter(({ name }) => settings.includes(name));
   const numbers = Object.entries(codes).filter(([name]) => !/^\d+$/.test(name));
@@ -58,7 +58,7 @@ ${numbers.map(([name, number]) => `  readonly ${name}: ${number};\n`).join('')}}
 ${readFileSync(file, 'utf8')}`;
 }
 
-// The declarations as text. `rows`: ts/config/flags.ts; `library`: {settings, codes}.
+// Returns the declarations as text. `rows`: ts/config/flags.ts; `library`: {settings, codes}.
 export function declarations(rows, optionName, library) {
   return `// Written by scripts/packaging/write-types.mjs from ts/config/flags.ts.
 

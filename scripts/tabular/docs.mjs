@@ -1,6 +1,6 @@
-// Writes the tables of what is supported into docs/reference/tabular.md from dist/: stages of
-// Spark, ops of MLeap, functions of SQL, elements and functions of PMML, between two marks. With
-// --check compares instead and exits 1 when they are stale. Build time only; needs dist/.
+// Writes the support tables into docs/reference/tabular.md from dist/: stages of Spark, ops of
+// MLeap, functions of SQL, elements and functions of PMML, between two marks. With --check compares
+// instead and exits 1 when they are stale. Build time only; needs dist/.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -9,7 +9,7 @@ const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const BEGIN = '<!-- support: written by scripts/tabular/docs.mjs -->';
 const END = '<!-- support end -->';
 
-/** Module of dist/importers/spark/lower, its table, and what the table is about. */
+/** Each row: a module of dist/importers/spark/lower, its table, and the subject of the table. */
 const SPARK_GROUPS = [
   ['features/strings', 'STRING_STAGES', 'labels and categories'],
   ['features/text', 'TEXT_STAGES', 'text'],
@@ -27,13 +27,15 @@ const load = (folder, path) => import(pathToFileURL(join(folder, `${path}.js`)).
 const words = (names) => names.map((name) => `\`${name}\``).join(', ');
 const cell = (text) => text.replaceAll('|', '\\|');
 
-/** Rows of two cells below their headings. */
+/** Returns rows of two cells below their headings. */
 function table(headings, rows) {
   const lines = rows.map((row) => `| ${row.map(cell).join(' | ')} |`);
   return [`| ${headings.join(' | ')} |`, '| --- | --- |', ...lines, ''].join('\n');
 }
 
-/** Everything that the importers in `folder` (dist/) list. Throws where a stage is in no group. */
+/**
+ * Returns everything that the importers in `folder` (dist/) list. Throws if a stage is in no group.
+ */
 export async function supported(folder) {
   const { LOWERINGS } = await load(folder, 'spark/lower/kinds');
   const left = new Set(Object.keys(LOWERINGS));
@@ -76,7 +78,7 @@ export async function supported(folder) {
   };
 }
 
-/** Group -> function names, in the order of their first. */
+/** Maps group -> function names, in the order of their first function. */
 export function sqlGroups(functions) {
   const groups = new Map();
   for (const [name, { group }] of functions)
@@ -86,7 +88,7 @@ export function sqlGroups(functions) {
 
 const refusals = (rows) => rows.map(([name, why]) => `\`${name}\`: ${why}`).join('; ');
 
-/** The Markdown of all of it. Pure. */
+/** Returns the Markdown of all tables. Pure. */
 export function supportText(all) {
   const aliases = Object.entries(all.sqlAliases).map(
     ([name, other]) => `\`${name}\` = \`${other}\``,
@@ -148,7 +150,7 @@ export function supportText(all) {
   return sections.join('\n');
 }
 
-/** The text with what stands between the marks replaced. Throws where the marks are missing. */
+/** Returns the text with the part between the marks replaced. Throws if a mark is missing. */
 export function withSupport(text, tables) {
   const [from, to] = [text.indexOf(BEGIN), text.indexOf(END)];
   if (from < 0 || to < from)

@@ -1,10 +1,10 @@
-// The models of columns in examples/models: a pipeline as Spark saves it, a PMML document and an
-// MLeap bundle, written by hand. Build time only; pure.
+// The tabular models in examples/models: a pipeline as Spark saves it, a PMML document and an MLeap
+// bundle, written by hand. Build time only; pure.
 import { crc32 } from 'node:zlib';
 
 const json = (value) => `${JSON.stringify(value)}\n`;
 
-/** What every stage that Spark saves says of itself. */
+/** Returns the metadata that Spark saves with every stage. */
 function sparkMetadata(kind, uid, params) {
   return json({
     class: `org.apache.spark.ml.${kind}`,
@@ -16,7 +16,7 @@ function sparkMetadata(kind, uid, params) {
   });
 }
 
-/** How much of an income a loan takes, and a class of risk from 0 to 2 for it. */
+/** A model of the share of an income that a loan takes, and of its risk class from 0 to 2. */
 function loanRisk() {
   const statement =
     'SELECT *, amount / income AS share, upper(trim(purpose)) AS reason FROM __THIS__';
@@ -100,7 +100,7 @@ ${tree}</TreeModel>
 `;
 }
 
-/** An MLeap model's attributes, as its JSON has them. */
+/** Attributes of an MLeap model as its JSON has them. */
 const double = (value) => ({ double: value });
 const tensor = (values) => ({
   double: values,
@@ -108,7 +108,7 @@ const tensor = (values) => ({
   type: 'tensor',
 });
 
-/** A price from a town, a number of rooms and square metres. */
+/** A model of a price from a town, a number of rooms and square metres. */
 function housePrice() {
   const node = (name, inputs, outputs) =>
     json({
@@ -173,7 +173,7 @@ function housePrice() {
   return files;
 }
 
-/** A zip of files that are stored as they are; the same bytes for the same files. */
+/** Returns a zip of uncompressed files; the same bytes for the same files. */
 export function storedZip(files) {
   const parts = [];
   const directory = [];
@@ -205,7 +205,7 @@ export function storedZip(files) {
   return Buffer.concat([...parts, listed, end]);
 }
 
-/** [path below examples/models, content]. */
+/** Returns [path below examples/models, content]. */
 export function tabularExamples() {
   const spark = Object.entries(loanRisk()).map(([path, text]) => [`loan_risk/1/${path}`, text]);
   return [

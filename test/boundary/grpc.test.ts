@@ -67,7 +67,7 @@ async function statusOf(port: number): Promise<number> {
   }
 }
 
-test('access is taken in every state, and refused behind detach', async () => {
+test('accepts access rules in every state, and refuses them after detach', async () => {
   let left: NativeBinding | undefined;
   await withEngine((engine) => {
     const { native } = engine.link;
@@ -90,7 +90,7 @@ test('access is taken in every state, and refused behind detach', async () => {
   assert.throws(() => left?.grpcAccess(OPEN), /not attached/);
 });
 
-test('what is no access is an error, and what was there stays', async () => {
+test('invalid access rules are an error, and the current ones stay', async () => {
   await withEngine(async (engine) => {
     const { native } = engine.link;
     assert.equal(
@@ -110,7 +110,7 @@ test('what is no access is an error, and what was there stays', async () => {
   });
 });
 
-test('a start with what is no access starts nothing', async () => {
+test('a start with invalid access rules starts nothing', async () => {
   await withEngine((engine) => {
     const { native } = engine.link;
     for (const access of GARBAGE) {
@@ -132,7 +132,7 @@ test('a start with what is no access starts nothing', async () => {
   });
 });
 
-test('a change of the server is locked apart', () => {
+test('calls that change the server have their own lock', () => {
   const { accesses, ofMethod } = nativeAccess([CONTROL_CHANGE, INFERENCE], (kind) =>
     callAccess({ ...OPEN_POLICY, remoteControl: false }, kind, 'grpc'),
   );

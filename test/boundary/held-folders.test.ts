@@ -55,7 +55,7 @@ test('one process has one folder in a place, and it is not removed while it is h
   assert.ok(existsSync(await makeHeldFolder(planPlace(cache), NATIVE)));
 });
 
-test('one that somebody removed is made anew', async (t) => {
+test('makes a removed folder again', async (t) => {
   const cache = tempFolder(t);
   const first = await makeHeldFolder(planPlace(cache), NATIVE);
   rmSync(dirname(first), { recursive: true });
@@ -63,7 +63,7 @@ test('one that somebody removed is made anew', async (t) => {
   assert.ok(existsSync(again));
 });
 
-test('what nobody holds is removed, whole', async (t) => {
+test('removes a folder without holders completely', async (t) => {
   const cache = cacheWith(t, 'server-aaaaaa', 'server-bbbbbb');
   const lock = openSync(join(cache, ROOT, 'server-bbbbbb', 'lock'), 'w');
   assert.equal(NATIVE.lockFile(lock), 0);
@@ -74,7 +74,7 @@ test('what nobody holds is removed, whole', async (t) => {
   assert.deepEqual(leftIn(cache), []);
 });
 
-test('what is no such folder stays', async (t) => {
+test('keeps entries that are not such folders', async (t) => {
   const names = ['server-toolong', 'other-aaaaaa', 'server-a.b.c.'];
   const cache = cacheWith(t, ...names);
   const outside = filledFolder(t, { file: 'content' });
@@ -94,7 +94,7 @@ test('without locks folders are made, and none is removed', async (t) => {
   assert.equal(leftIn(cache).length, 2);
 });
 
-test('who is beaten to its new folder makes another', async (t) => {
+test('makes another folder if a new one is claimed first', async (t) => {
   const cache = tempFolder(t);
   mkdirSync(join(cache, ROOT), { recursive: true });
   const answers = [1, 0];

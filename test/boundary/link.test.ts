@@ -147,7 +147,7 @@ test('a load client refuses arguments of other types, and may be closed at any t
   assert.throws(() => call(native, 'clientClose', ['1']), { name: 'TypeError' });
 });
 
-test('threads that may be started are counted, and are gone again', () => {
+test('startable threads are counted, and end again', () => {
   const native = loadBinding();
   const threads = (): number => readdirSync('/proc/self/task').length;
   const before = threads();
@@ -301,7 +301,7 @@ test('load failures and unloads settle their promises', async () => {
   });
 });
 
-test('a missing runtime library is said by name', async () => {
+test('a missing runtime library is named in the error', async () => {
   await withEngine(
     async (engine) => {
       const path = '/nowhere.onnx';

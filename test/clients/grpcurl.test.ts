@@ -79,14 +79,14 @@ describe('grpcurl', () => {
     );
   });
 
-  it('calls what is no hot path', { skip }, () => {
+  it('calls methods outside the hot path', { skip }, () => {
     const spec = '{"model_spec":{"name":"half_plus_three"}}';
     const status = printed(['-d', spec], 'tensorflow.serving.ModelService/GetModelStatus');
     assert.match(status, /"state": "AVAILABLE"/);
     assert.match(printed([], 'grpc.health.v1.Health/Check'), /"status": "SERVING"/);
   });
 
-  it('prints the status of what is not there', { skip }, () => {
+  it('prints the status of a missing model', { skip }, () => {
     const request = '{"model_name":"größer"}';
     const answer = grpcurl(['-d', request], 'inference.GRPCInferenceService/ModelInfer');
     assert.equal(answer.status, STATUS_BASE + NOT_FOUND);

@@ -99,7 +99,7 @@ describe('h2spec', { skip }, () => {
     );
   });
 
-  it('has no reason for what passes, or is not there', () => {
+  it('lists no reason for cases that pass or do not exist', () => {
     const passed = new Set(cases.filter((one) => one.passed).map(({ name }) => name));
     assert.deepEqual(
       Object.keys(REASONS).filter((name) => passed.has(name)),

@@ -95,7 +95,7 @@ describe('GET /openapi.json', () => {
     }
   });
 
-  it('is of one model where one is asked for, and says what is not there', async () => {
+  it('describes one model on request, and reports a missing one', async () => {
     const { body } = await exchange(server.httpPort, 'GET', '/openapi.json?model=add_sub');
     const names = Object.keys((JSON.parse(body.toString()) as { paths: object }).paths);
     assert.ok(names.includes('/v2/models/add_sub/infer'));

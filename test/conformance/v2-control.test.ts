@@ -76,7 +76,7 @@ describe('V2 control', () => {
   const stateOf = async (name: string): Promise<Entry | undefined> =>
     ((await shown('/v2/repository/index', '')) as Entry[]).find((entry) => entry.name === name);
 
-  it('lists what is and what could be served (2, 10)', async () => {
+  it('lists the models that are and could be served (2, 10)', async () => {
     const entries = (await shown('/v2/repository/index', '')) as Entry[];
     assert.deepEqual(
       [...new Set(entries.map((entry) => entry.name))],
@@ -254,7 +254,7 @@ describe('V2 control', () => {
     );
   });
 
-  it("reads the repository anew (Serval's own)", async () => {
+  it("reloads the repository (Serval's own)", async () => {
     assert.deepEqual(await shown('/v2/repository/reload', ''), {});
     assert.equal((await post('/v2/repository/reload', '[]')).status, 400);
   });

@@ -191,7 +191,7 @@ describe('V2 gRPC', () => {
       assert.equal((await call('ModelInfer', request('ModelInferRequest', fits))).code, 0);
     });
 
-    it('methods that are not there are UNIMPLEMENTED', async () => {
+    it('unknown methods are UNIMPLEMENTED', async () => {
       for (const path of ['Nope']) {
         const outcome = await call(path, Buffer.alloc(0));
         assert.equal(outcome.code, 12);

@@ -34,7 +34,7 @@ describe('the image', () => {
     assert.equal(text.match(/^FROM /gm)?.length, 2);
   });
 
-  it('takes its own words, flags alone, and those of other servers', (context) => {
+  it('accepts its own commands, flags alone, and commands of other servers', (context) => {
     const cases: readonly (readonly [readonly string[], string])[] = [
       [['serve', '/models'], 'serve /models'],
       [['inspect', '/models/a b'], 'inspect /models/a b'],
@@ -55,7 +55,7 @@ describe('the image', () => {
     }
   });
 
-  it('is healthy while the server takes requests', async () => {
+  it('is healthy while the server accepts requests', async () => {
     const server = await startServer([join(packageRoot(), 'examples', 'models', 'add_sub')]);
     const check = async (): Promise<number | null> => {
       const url = `http://127.0.0.1:${server.httpPort}/v2/health/ready`;
@@ -88,7 +88,7 @@ describe('Compose', () => {
     services: Record<string, Service>;
   };
 
-  it('names files and services that are there', () => {
+  it('names files and services that exist', () => {
     const sources = Object.values(services)
       .flatMap(({ volumes }) => volumes ?? [])
       .map((volume) => volume.split(':')[0] ?? '')
@@ -128,7 +128,7 @@ describe('systemd', () => {
   const skip = !has('systemd-analyze') && 'no systemd-analyze';
   const unit = join(DEPLOY, 'systemd', 'serval.service');
 
-  it('takes the unit, and sees little exposure', { skip }, () => {
+  it('accepts the unit, with a low exposure score', { skip }, () => {
     // Points to the program in this checkout.
     const here = join(folder, 'serval.service');
     const entry = join(packageRoot(), 'bin', 'serval.mjs');

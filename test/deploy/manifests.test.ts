@@ -100,7 +100,7 @@ describe('deploy/', () => {
     for (const name of Object.keys(values?.settings ?? {})) assert.ok(names.has(name), name);
   });
 
-  it('what scales pods is a metric that there is', () => {
+  it('scales pods by a metric that exists', () => {
     const metrics = readFileSync(join(DEPLOY, '..', 'docs', 'reference', 'metrics.md'), 'utf8');
     const name = 'nv_inference_pending_request_count';
     assert.ok(metrics.includes(`\`${name}\``));

@@ -108,7 +108,7 @@ describe('command line', () => {
     });
   }
 
-  it('takes the spellings of Triton and of TensorFlow Serving', async (context) => {
+  it('accepts the spellings of Triton and of TensorFlow Serving', async (context) => {
     const repository = folders.repository('triton', ['half_plus_three']);
     const base = join(folders.models, 'half_plus_three');
     for (const [args, model] of [

@@ -98,7 +98,7 @@ overListeners('HTTP clients that go away', (flags, kind) => {
     await serves();
   });
 
-  it('does not run what waits for a model when its client goes away', async () => {
+  it('does not run a waiting request after its client leaves', async () => {
     const begun = Date.now();
     assert.equal((await exchange(port, 'POST', SLOW, ONE)).status, 200);
     const onceMs = Date.now() - begun;
@@ -161,7 +161,7 @@ overListeners('HTTP clients that go away', (flags, kind) => {
   // the first waits for its model is disconnected. (Pipelining after answered requests works:
   // http-framing.test.ts.) A mixed-up response or a lost ticket must not happen. node:http keeps
   // the order of the responses instead.
-  it('mixes up no answers where a request is pipelined behind one that still runs', async () => {
+  it('keeps responses in order when a request is pipelined after one that still runs', async () => {
     for (let round = 0; round < 20; round += 1) {
       const connection = await opened();
       await connection.write(

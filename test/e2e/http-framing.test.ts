@@ -45,7 +45,7 @@ overListeners('HTTP framing', (flags, kind) => {
     assert.deepEqual([response.status, jsonOf(response)], [200, { live: true }]);
   };
 
-  it('takes a request byte by byte', async () => {
+  it('accepts a request byte by byte', async () => {
     for (const [path, body, answer] of [
       [PREDICT, ROWS, PREDICTIONS],
       [INFER, TENSOR, ANSWER],
@@ -115,14 +115,14 @@ overListeners('HTTP framing', (flags, kind) => {
     connection.close();
   });
 
-  it('closes a connection whose client asks for it, behind the answer', async () => {
+  it('closes a connection after the response if its client requests it', async () => {
     const connection = await opened();
     await connection.write(requestBytes('GET', '/v2', '', ['Connection: close']));
     assert.equal((await connection.response()).status, 200);
     assert.equal(await connection.rest(), '');
   });
 
-  it('takes chunked uploads whatever the chunks', async () => {
+  it('accepts chunked uploads whatever the chunks', async () => {
     for (const size of [1, 7, 1000]) {
       for (const [path, body, answer] of [
         [PREDICT, ROWS, PREDICTIONS],

@@ -84,8 +84,8 @@ overListeners('HTTP limits', (flags, kind) => {
     assert.equal(response.status, 200);
   };
 
-  describe('of the body', () => {
-    it('takes a body of exactly the limit, stated, chunked and packed', async () => {
+  describe('for bodies', () => {
+    it('accepts a body of exactly the limit, stated, chunked and compressed', async () => {
       const body = tensorOf(LIMIT);
       assert.equal((await post(INFER, body)).status, 200);
       const coded = await post(INFER, chunked(body, 9999), ['Transfer-Encoding: chunked']);
@@ -146,8 +146,8 @@ overListeners('HTTP limits', (flags, kind) => {
     });
   });
 
-  describe('of compressed bodies', () => {
-    it('unpacks gzip (also of two members), zlib and bare deflate', async () => {
+  describe('for compressed bodies', () => {
+    it('decompresses gzip (also of two members), zlib and bare deflate', async () => {
       const halves = [TENSOR.slice(0, 20), TENSOR.slice(20)].map((half) => gzipSync(half));
       for (const [body, headers] of [
         [gzipSync(TENSOR), GZIP],
@@ -167,7 +167,7 @@ overListeners('HTTP limits', (flags, kind) => {
       });
     });
 
-    it('unpacks zstd, and refuses what is cut or unpacks to too much', async () => {
+    it('decompresses zstd, and refuses truncated and too large bodies', async () => {
       const response = await post(INFER, zstd.zstdCompressSync(TENSOR), ZSTD);
       assert.equal(response.status, 200, response.body.toString());
       const { outputs } = jsonOf(response) as { outputs: [{ data: unknown }] };
@@ -191,13 +191,13 @@ overListeners('HTTP limits', (flags, kind) => {
       await serves();
     });
 
-    it('unpacks a compressed body that comes in chunks', async () => {
+    it('decompresses a body that arrives in chunks', async () => {
       const coded = chunked(gzipSync(TENSOR), 3);
       const response = await post(INFER, coded, [...GZIP, 'Transfer-Encoding: chunked']);
       assert.equal(response.status, 200);
     });
 
-    it('refuses a bomb: little packed, over the limit unpacked', async () => {
+    it('refuses a bomb: small when compressed, over the limit when decompressed', async () => {
       const bomb = gzipSync(Buffer.alloc(64 << 20));
       assert.ok(bomb.length < LIMIT);
       await refused(
@@ -215,7 +215,7 @@ overListeners('HTTP limits', (flags, kind) => {
       await serves();
     });
 
-    it('refuses a packed body that is itself over the limit', async () => {
+    it('refuses a compressed body that is itself over the limit', async () => {
       const noise = Buffer.alloc(LIMIT + 50).map((_, i) => (i * 7919) >> 3);
       const coded = chunked(noise, 9999);
       await refused(
@@ -293,8 +293,8 @@ overListeners('HTTP limits', (flags, kind) => {
     });
   });
 
-  describe('of the answer', () => {
-    it('packs it as the client likes best, and not where it does not ask', async () => {
+  describe('for responses', () => {
+    it("compresses with the client's preferred coding, and only on request", async () => {
       const plain = await post(INFER, TENSOR);
       assert.equal(plain.headers.get('content-encoding'), undefined);
       for (const [header, coding] of [
@@ -322,7 +322,7 @@ overListeners('HTTP limits', (flags, kind) => {
       }
     });
 
-    it('does not pack errors', async () => {
+    it('does not compress errors', async () => {
       const response = await post(INFER, '{', ['Accept-Encoding: gzip']);
       assert.equal(response.headers.get('content-encoding'), undefined);
       assert.equal(response.status, 400);
@@ -330,11 +330,11 @@ overListeners('HTTP limits', (flags, kind) => {
     });
   });
 
-  describe('of nesting', () => {
+  describe('for nesting', () => {
     const nested = (depth: number) => `${'['.repeat(depth)}1${']'.repeat(depth)}`;
     const deep = (depth: number) => TENSOR.replace('[1.5,-2]', `[1,${nested(depth - 1)}]`);
 
-    it('holds in V2 for data and for what is passed over', async () => {
+    it('applies in V2 to data and to ignored members', async () => {
       for (const body of [deep(10_000), `{"x":${nested(10_000)},${TENSOR.slice(1)}`]) {
         const response = await post(INFER, body);
         assert.equal(response.status, 400);
@@ -343,7 +343,7 @@ overListeners('HTTP limits', (flags, kind) => {
       await serves();
     });
 
-    it('is settable: what --json-depth-max allows is taken, one more is not', async () => {
+    it('accepts the depth that --json-depth-max sets and refuses one level more', async () => {
       const bodies = [deep(DEPTH), deep(DEPTH + 1)];
       const answers = await Promise.all(bodies.map((body) => post(INFER, body)));
       assert.deepEqual(
@@ -367,7 +367,7 @@ overListeners('HTTP limits', (flags, kind) => {
     });
   });
 
-  it('takes 12 KB of headers and refuses 40 KB', async () => {
+  it('accepts 12 KB of headers and refuses 40 KB', async () => {
     const header = (bytes: number) => [`X-Token: ${'t'.repeat(bytes)}`];
     assert.equal((await post(INFER, TENSOR, header(12_000))).status, 200);
     const connection = await RawConnection.open(port);

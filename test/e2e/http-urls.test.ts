@@ -108,7 +108,7 @@ overListeners('HTTP methods and URLs', (flags) => {
   });
 
   describe('V1', () => {
-    it('answers what TensorFlow Serving answers to other methods', async () => {
+    it('answers other methods as TensorFlow Serving does', async () => {
       for (const method of ['PUT', 'DELETE', 'PATCH']) {
         const path = '/v1/models/half_plus_three';
         const response = await ask(method, path);
@@ -132,7 +132,7 @@ overListeners('HTTP methods and URLs', (flags) => {
       }
     });
 
-    it('takes a query for a part of the path', async () => {
+    it('treats a query as a part of the path', async () => {
       const path = '/v1/models/half_plus_three:predict?x=1';
       const response = await ask('POST', path, ROWS);
       assert.deepEqual(
@@ -211,7 +211,7 @@ overListeners('HTTP methods and URLs', (flags) => {
       }
     });
 
-    it('unpacks what it asked for with --compressed', async () => {
+    it('decompresses the response with --compressed', async () => {
       const reply = await curl(
         '--compressed',
         '-d',

@@ -98,7 +98,7 @@ describe('perf_analyzer', () => {
     });
   }
 
-  it('is told what is wrong with a model that is not there', async (context) => {
+  it('gets the error of a model that does not exist', async (context) => {
     if (!available(context)) return;
     const args = ['-m', 'nope', '-u', `127.0.0.1:${server.httpPort}`, '-p', String(WINDOW_MS)];
     await assert.rejects(run(program, args, { timeout: RUN_MS }), /unknown model|not found|nope/);

@@ -30,7 +30,7 @@ describe('metrics', () => {
     folders.remove();
   });
 
-  it('are what Prometheus reads', async (context) => {
+  it('are readable by Prometheus', async (context) => {
     if (missing !== '') {
       context.skip(missing);
       return;
@@ -39,12 +39,12 @@ describe('metrics', () => {
     assert.ok(server.running, server.stderr);
   });
 
-  it('take no other method', async () => {
+  it('accept no other method', async () => {
     const answer = await exchange(server.httpPort, 'POST', '/metrics', '{}');
     assert.deepEqual([answer.status, answer.headers.get('allow')], [405, 'GET']);
   });
 
-  it('have a port of their own where asked', async (context) => {
+  it('have a separate port if configured', async (context) => {
     const port = await freePort();
     const other = await startServer([models, '--metrics-port', String(port)]);
     context.after(() => other.stop());
@@ -57,7 +57,7 @@ describe('metrics', () => {
     assert.equal(without.status, 404);
   });
 
-  it('are not there under --allow-metrics=false', async (context) => {
+  it('are absent with --allow-metrics=false', async (context) => {
     const other = await startServer([models, '--allow-metrics=false']);
     context.after(() => other.stop());
     const answer = await exchange(other.httpPort, 'GET', '/metrics');

@@ -67,7 +67,7 @@ overListeners('shutdown', (flags) => {
     return connection;
   };
 
-  it('finishes what runs, refuses what comes, exits 0', async (context) => {
+  it('finishes running requests, refuses new ones, exits 0', async (context) => {
     const server = await started(context);
     const waiting = await Promise.all(Array.from({ length: 4 }, () => running(server, SLOW)));
     const idle = await RawConnection.open(server.httpPort);
@@ -177,7 +177,7 @@ overListeners('shutdown', (flags) => {
     });
   }
 
-  it('says what it cut and exits 1 when --drain-seconds are over', async (context) => {
+  it('reports the calls that it cut and exits 1 when --drain-seconds are over', async (context) => {
     const server = await started(context, '--drain-seconds', '1');
     const client = new RawClient(server.grpcPort);
     context.after(() => client.close());

@@ -148,7 +148,7 @@ describe('start', () => {
     await predicts(server.httpPort);
   });
 
-  it('exits 1 where nothing can be served and nothing is watched, and says why', async () => {
+  it('exits 1 with the reason if no model can be served and no folder is watched', async () => {
     const models = folders.repository('nothing', [], ['no_version', 'no_model_file', 'corrupt']);
     const file = join(folders.folder, 'bad.config');
     writeFileSync(file, 'model_config_list {');
@@ -211,7 +211,7 @@ describe('start', () => {
     assert.equal((await exchange(none.httpPort, 'GET', '/v2/health/ready')).status, 200);
   });
 
-  it('tells a batching file that is bad, and is not ready', async (context) => {
+  it('reports an invalid batching file, and is not ready', async (context) => {
     const models = folders.repository('batching', ['half_plus_three']);
     const file = join(folders.folder, 'batching.txt');
     writeFileSync(file, 'max_batch_size { value: "many" }');
@@ -283,7 +283,7 @@ describe('start', () => {
     }
   });
 
-  it('exits 1 for a path that is not there, and names it', async () => {
+  it('exits 1 for a missing path, and names it', async () => {
     for (const args of [
       ['/nowhere/models'],
       ['--model-repository', '/nowhere/models'],
@@ -315,7 +315,7 @@ describe('start', () => {
     }
   });
 
-  it('exits 1 when a port is taken, by another server or anybody', async (context) => {
+  it('exits 1 when a port is in use by a server or any other program', async (context) => {
     const models = folders.repository('ports', ['half_plus_three']);
     const first = await started(context, [models]);
     const other = createServer();
@@ -381,7 +381,7 @@ describe('start', () => {
     assert.equal((await server.ended).code, 0);
   });
 
-  it("takes other servers' command lines, and addresses and a log of its own", async (context) => {
+  it("accepts other servers' command lines with added addresses and log settings", async (context) => {
     const models = folders.repository('peers', ['half_plus_three']);
     const log = join(folders.folder, 'serval.log');
     const server = await started(context, [
@@ -422,7 +422,7 @@ describe('start', () => {
     assert.equal((await exchange(server.httpPort, 'GET', '/v2/models/nope/ready')).status, 404);
   });
 
-  it('refuses as QUEUE_FULL what does not fit the queue, and serves the rest', async (context) => {
+  it('refuses requests that exceed the queue as QUEUE_FULL, and serves the rest', async (context) => {
     const models = folders.repository('queue', ['half_plus_three']);
     folders.add(models, 'slow_second', slowModel(1024, 12));
     const server = await started(context, [

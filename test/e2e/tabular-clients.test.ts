@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { RulesServer } from '../conformance/tabular/rules/models.js';
 import { findPython, runPythonSuite } from './support/python-suites.js';
 
-describe('tritonclient and models of columns', () => {
+describe('tritonclient and tabular models', () => {
   const { python, missing } = findPython();
   const rules = new RulesServer([], ['echo', 'string', 'date', 'two_ints', 'norm', 'pairs']);
 

@@ -1,4 +1,4 @@
-// Where TensorFlow Serving's own test models are. Test time only.
+// The places of TensorFlow Serving's own test models. Test time only.
 import { join } from 'node:path';
 import { packageRoot } from '../../ts/base/package-files.js';
 

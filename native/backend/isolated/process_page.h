@@ -1,6 +1,6 @@
-// What a model's process publishes to its server: numbers for the metrics page, and the reason why
-// it ends itself. One page of shared memory per process, written there, read by the server. Any
-// thread.
+// The page that a model's process publishes to its server: numbers for the metrics page, and the
+// reason why it ends itself. One page of shared memory per process, written there, read by the
+// server. Any thread.
 #pragma once
 
 #include <algorithm>

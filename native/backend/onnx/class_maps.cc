@@ -69,7 +69,7 @@ std::vector<std::string> labels_of(const OnnxNode& zip) {
   return labels;
 }
 
-// What is known of the maps of one ZipMap.
+// Known properties of the maps of one ZipMap.
 struct Zip {
   std::string_view tensor;  // its input
   std::vector<std::string> labels;

@@ -91,7 +91,7 @@ OnnxType constant_type(const OnnxNode& node) {
     if (any_of({"value_int", "value_ints"}, attribute.name)) return OnnxType::Int64;
     if (any_of({"value_string", "value_strings"}, attribute.name)) return OnnxType::String;
   }
-  // A value attribute that is none of these is an attribute of the enclosing function.
+  // Any other value attribute is an attribute of the enclosing function.
   const bool is_float = node.op == "ConstantOfShape" && node.attribute("value") == nullptr;
   return is_float ? OnnxType::Float : OnnxType::Unknown;
 }

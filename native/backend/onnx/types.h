@@ -1,5 +1,6 @@
-// What is known of a graph's values before it runs: element types, and the shapes and contents that
-// cannot change. Nothing is guessed: anything uncertain is unknown. Control plane, loading thread.
+// Known properties of a graph's values before it runs: element types, and the shapes and contents
+// that cannot change. Nothing is guessed: anything uncertain is unknown. Control plane, loading
+// thread.
 #pragma once
 
 #include <map>

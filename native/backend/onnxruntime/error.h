@@ -30,7 +30,7 @@ class OrtHandle {
   ~OrtHandle() { reset(); }
 
   T* get() const { return object_; }
-  // Where a Create function stores a new object; frees the old one.
+  // Returns the place in which a Create function stores a new object; frees the old one.
   T** out() {
     reset();
     return &object_;

@@ -22,8 +22,8 @@ namespace serval::ort {
 // A scratch keeps no memory between runs for larger outputs and for strings.
 inline constexpr size_t kKeptValueBytes = 64 * 1024;
 
-// A copy of a string output: the runtime's strings are objects of its own C++ library, so views of
-// them would depend on its ABI. One call copies them all.
+// A copy of a string output: the runtime's strings are objects of the C++ library that it was built
+// with, so views of them would depend on its ABI. One call copies them all.
 struct StringOutput {
   ByteBuffer bytes;
   std::vector<size_t> offsets;

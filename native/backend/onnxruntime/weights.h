@@ -34,7 +34,8 @@ struct ReadModel {
 // Errors: model_invalid naming the tensor, its file, the expected and the actual value.
 Result<ReadModel> read_model(const std::string& path);
 
-// Owns the memory. The runtime requires that: it accepts no tensor of its own as an initializer.
+// Owns the memory. The runtime requires that: it does not accept a tensor that it allocated as an
+// initializer.
 class SharedWeights {
  public:
   explicit SharedWeights(const OrtRuntime& runtime) : runtime_(runtime) {}

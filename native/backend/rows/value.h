@@ -1,4 +1,4 @@
-// What is known of one tensor of a graph about the rows of a batch. Control plane; pure. T(X) is
+// Known properties of one tensor of a graph about the rows of a batch. Control plane; pure. T(X) is
 // the tensor when the model runs on the batch X, T(X_i) when it runs on row i alone.
 #pragma once
 

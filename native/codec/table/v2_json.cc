@@ -20,7 +20,7 @@ constexpr size_t kFirstTensors = 16;  // initial capacity
 // A member whose value is read later; empty = not there.
 using Member = std::string_view;
 
-// Where an input's data come from, other than its tensor.
+// The source of an input's data, other than its tensor.
 struct Contents {
   Member data;
   bool is_binary = false;

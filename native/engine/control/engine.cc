@@ -21,7 +21,7 @@ namespace serval {
 namespace {
 
 constexpr int kUnloadThreads = 4;
-constexpr int kInflateThreads = 2;  // bodies unpacked at a time
+constexpr int kInflateThreads = 2;  // compressed bodies that are decompressed at a time
 
 std::mutex process_mutex;
 std::weak_ptr<Engine> process_engine;  // guarded by process_mutex
@@ -93,7 +93,8 @@ void Engine::publish_routes(RouteChange change) {
 }
 
 void Engine::set_traces(const TraceRules& rules) {
-  std::lock_guard lock(mutex_);  // no model comes between the rules and their models
+  // no model may be loaded between setting the rules and applying them to the models
+  std::lock_guard lock(mutex_);
   tracer_.set(rules);
   table_->models.each(
       [this](Model& model) { model.trace_sampler().store(tracer_.sampler_of(model.spec().name)); });
@@ -130,7 +131,7 @@ void Engine::load(ModelSpec spec, Request& request, std::shared_ptr<Home> home) 
   if (!started) finish_request(request, no_thread("load"));
 }
 
-// One session per device; one where no devices are named.
+// Loads one session per device, or one session if no devices are named.
 Result<std::vector<std::shared_ptr<BackendModel>>> Engine::load_replicas(const ModelSpec& spec) {
   const auto backend = backends_.find(spec.backend);
   if (backend == backends_.end()) {
@@ -249,7 +250,8 @@ void Engine::warm_up(uint32_t handle, Protocol protocol, std::vector<uint8_t> me
 
 Status Engine::run_warm_up(uint32_t handle, Protocol protocol, std::span<const uint8_t> message,
                            Request& request) {
-  std::shared_ptr<Model> model;  // of the table nothing else: an unload waits for its holders
+  // hold only the model, not the table: an unload waits for the table's holders
+  std::shared_ptr<Model> model;
   {
     const std::shared_ptr<const EngineTable> current = table();
     if (const std::shared_ptr<Model>* found = current->find(handle)) model = *found;

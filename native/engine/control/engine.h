@@ -1,6 +1,5 @@
-// The engine: one per process, shared by all listeners. Loads and unloads models on threads of its
-// own and publishes what listeners see as one immutable table. Control plane; listeners read the
-// table.
+// The engine: one per process, shared by all listeners. Loads and unloads models on its own threads
+// and publishes what listeners see as one immutable table. Control plane; listeners read the table.
 #pragma once
 
 #include <atomic>
@@ -29,60 +28,62 @@ namespace serval {
 
 struct EngineOptions {
   std::string onnxruntime_library;
-  int intra_op_threads = 0;  // the pool shared by all models; 0 = the cores of this process
+  // threads of the pool shared by all models; 0 = one per core of this process
+  int intra_op_threads = 0;
   int load_threads = 2;
   bool records = true;                 // statistics and metrics
-  int64_t unload_ms_max = 30'000;      // how long an unload waits for requests that run
-  uint64_t memory_limit = UINT64_MAX;  // bytes that requests may hold in all
-  uint64_t pinned_pool_bytes = gpu::kPinnedPoolBytes;  // of the host, for GPUs; 0 = none
+  int64_t unload_ms_max = 30'000;      // how long an unload waits for running requests
+  uint64_t memory_limit = UINT64_MAX;  // total bytes that requests may hold
+  uint64_t pinned_pool_bytes = gpu::kPinnedPoolBytes;  // pinned host memory for GPUs; 0 = none
   StartThread start_thread = serval::start_thread;     // for instances
 };
 
 class Engine : public std::enable_shared_from_this<Engine> {
  public:
   explicit Engine(EngineOptions options);
-  // Waits for loads that run, ends warm-ups, stops all models.
+  // Waits for running loads, ends warm-ups, stops all models.
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  // The process's engine; made with `options` by the first caller, gone with the last holder.
+  // Returns the process's engine. The first caller makes it with `options`; it is destroyed with
+  // its last holder.
   static std::shared_ptr<Engine> acquire(const EngineOptions& options);
 
   // Starts a load; `request` (a control ticket of the lane `home`) completes with ModelInfo bytes
-  // or the error. Takes the spec.
+  // or the error. Moves from `spec`.
   void load(ModelSpec spec, Request& request, std::shared_ptr<Home> home);
   // Starts an unload; completes when the last request is done and the memory is released. Warm-ups
   // of the model are ended at once; requests that run longer than EngineOptions::unload_ms_max, and
-  // those behind them, are answered ModelNotReady.
-  // Errors (by completion): model_not_found.
+  // those queued after them, end with ModelNotReady. Errors (by completion): model_not_found.
   void unload(uint32_t handle, Request& request, std::shared_ptr<Home> home);
   void publish_routes(RouteChange change);
-  // Runs one request message on every session of a loaded model; the last one's answer completes
-  // it. Not counted in statistics. Takes the message. Errors (by completion): model_not_found,
-  // those of serve(); cancelled or model_not_ready where the ticket is cancelled or the model
-  // unloaded meanwhile.
+  // Runs one request message on every session of a loaded model; completes with the last session's
+  // response. Not counted in statistics. Moves from `message`. Errors (by completion):
+  // model_not_found, those of serve(); cancelled or model_not_ready if the ticket is cancelled or
+  // the model is unloaded meanwhile.
   void warm_up(uint32_t handle, Protocol protocol, std::vector<uint8_t> message, Request& request,
                std::shared_ptr<Home> home);
   // Completes with the metrics of all models as Prometheus text.
   void metrics(MetricsKind kind, Request& request, std::shared_ptr<Home> home);
-  // Completes with RequestLogBatch bytes: what was logged and is not taken yet, the oldest first.
+  // Completes with RequestLogBatch bytes: the logged requests that were not taken yet, the oldest
+  // first.
   void take_request_log(Request& request, std::shared_ptr<Home> home);
 
   DeadlineTimer& timer() { return timer_; }
   InlineWatch& inline_watch() { return inline_watch_; }
   AccessLog& access_log() { return access_log_; }
   Tracer& tracer() { return tracer_; }
-  // Sets rules of tracing, for the models that are there and those that come. Any thread.
+  // Sets the tracing rules for the loaded models and for models that are loaded later. Any thread.
   void set_traces(const TraceRules& rules);
   RequestLog& request_log() { return request_log_; }
   ServerStats& server_stats() { return server_stats_; }
-  // Listeners keep it: their memory is given back after they let go of the engine.
+  // Listeners hold the budget: they release their memory after they drop the engine.
   const std::shared_ptr<MemoryBudget>& budget() const { return budget_; }
   MemoryTrimmer& trimmer() { return trimmer_; }
   // Shared memory that requests may name.
   SharedRegions& shared_regions() { return shared_regions_; }
-  // Threads that unpack compressed bodies.
+  // Threads that decompress request bodies.
   TaskThreads& inflating() { return inflating_; }
   // Threads that free large blocks of memory.
   TaskThreads& freeing() { return freeing_; }
@@ -122,8 +123,9 @@ class Engine : public std::enable_shared_from_this<Engine> {
   uint32_t next_handle_ = 1;                  // guarded by mutex_
   std::vector<std::weak_ptr<Home>> lanes_;    // guarded by mutex_
   TaskThreads loads_;                         // loads and warm-ups
-  TaskThreads unloads_;  // these wait for requests in flight: no load waits behind them
-  TaskThreads quick_;    // metrics: never behind either
+  // unloads wait for requests in flight; separate threads, so that no load waits for them
+  TaskThreads unloads_;
+  TaskThreads quick_;  // metrics: never wait for loads or unloads
   TaskThreads inflating_;
   TaskThreads freeing_;
   MemoryTrimmer trimmer_;

@@ -17,8 +17,8 @@ namespace serval {
 
 namespace {
 
-// One of each name and version: while a version's new content replaces the old, both are loaded;
-// the one that requests get counts, before that the older one.
+// One model of each name and version: while a version's new content replaces the old, both are
+// loaded. Counts the one that gets requests, before the switch the older one.
 std::vector<Model*> counted_models(const EngineTable& table) {
   std::vector<Model*> models;
   std::map<std::pair<std::string_view, int64_t>, size_t> places;
@@ -64,7 +64,7 @@ void write_pinned_metrics(const std::vector<IsolatedReading>& processes, Metrics
   writer.plain_sample("serval_pinned_memory_fallbacks_total", std::to_string(pool.fallbacks));
 }
 
-// Beside the budget: weights are in no request's memory.
+// Model memory is separate from the budget: weights are not part of any request's memory.
 void write_model_bytes(const EngineTable& table, MetricsWriter& writer) {
   int64_t bytes = 0;
   table.models.each([&](Model& model) { bytes += model.info().file_bytes; });
@@ -101,8 +101,9 @@ void write_trace_metrics(const Tracer& tracer, MetricsWriter& writer) {
   writer.plain_sample("serval_trace_dropped_total", std::to_string(tracer.dropped()));
 }
 
-// Processes of isolated models, where there are or were any; of a model on several devices each
-// with its device. While a model is loaded anew there are two of one name: the newer one counts.
+// Writes the processes of isolated models, if there are or were any; a model on several devices has
+// one process per device. While a model is reloaded, two entries have the same name: the newer one
+// counts.
 void write_isolated_metrics(const std::vector<IsolatedReading>& readings, MetricsWriter& writer) {
   const auto deaths = isolated_deaths();
   if (readings.empty() && deaths.empty()) return;

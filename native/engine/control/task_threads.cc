@@ -13,7 +13,8 @@ namespace serval {
 
 namespace {
 
-// Giving memory back holds the allocator's locks for milliseconds: not between two tasks.
+// Releasing memory to the system holds the allocator's locks for milliseconds: don't do it between
+// two tasks.
 constexpr std::chrono::milliseconds kTrimAfter(300);
 
 }  // namespace

@@ -14,17 +14,18 @@ namespace serval {
 
 class TaskThreads {
  public:
-  // `name`: at most 15 bytes. `trims`: memory that tasks freed returns to the system after a while
-  // without tasks.
+  // `name`: at most 15 bytes. `trims`: memory that tasks freed is released to the system after a
+  // while without tasks.
   TaskThreads(std::string name, int threads_max, bool trims);
   // Waits for all tasks.
   ~TaskThreads();
   TaskThreads(const TaskThreads&) = delete;
   TaskThreads& operator=(const TaskThreads&) = delete;
 
-  // False: no thread is to be had, and none of these is there; the task is not run then.
+  // Runs the task on a thread. Returns false if no thread can be started and none exists; then the
+  // task is not run.
   bool start(std::function<void()> task);
-  // The same as the destructor; later tasks are not run.
+  // Does the same as the destructor; later tasks are not run.
   void finish();
 
  private:

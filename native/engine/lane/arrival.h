@@ -1,4 +1,4 @@
-// A request as it arrives on a listener's thread, and the answer that the listener gets at once.
+// A request as it arrives on a listener's thread, and the immediate result that the listener gets.
 // Hot path; the listener's thread.
 #pragma once
 
@@ -25,12 +25,13 @@ struct Answer {
 
 struct Arrival {
   Protocol protocol = Protocol::V1Predict;
-  std::span<const uint8_t> bytes;  // JavaScript's, or those of `request`
+  std::span<const uint8_t> bytes;  // JavaScript's memory, or that of `request`
   int64_t json_bytes = -1;
-  uint64_t timeout_us = 0;     // what is left of its time; 0 = no limit
-  Request* request = nullptr;  // its slot, if the body came in pieces; else null
+  uint64_t timeout_us = 0;     // remaining time limit; 0 = no limit
+  Request* request = nullptr;  // its slot, if the body arrived in pieces; else null
   SchedulePolicy schedule;
-  ByteBuffer* owned = nullptr;  // of a message: the buffer that holds `bytes`, if it may be taken
+  // of a message: the buffer that holds `bytes`, if it may be moved from
+  ByteBuffer* owned = nullptr;
 };
 
 // The offset of a body's first binary tensor: the end of its JSON.
@@ -38,7 +39,7 @@ inline size_t aligned_at(int64_t json_bytes) {
   return json_bytes > 0 ? static_cast<size_t>(json_bytes) : 0;
 }
 
-// Nanoseconds of a time limit, less what was spent; at least 1.
+// Returns the nanoseconds that remain of a time limit; at least 1.
 inline uint64_t left_of(uint64_t timeout_us, uint64_t spent_ns) {
   const uint64_t timeout_ns = std::min(timeout_us, kTimeoutUsMax) * 1000;
   return timeout_ns > spent_ns ? timeout_ns - spent_ns : 1;
@@ -48,7 +49,7 @@ inline uint64_t left_of(uint64_t timeout_us, uint64_t spent_ns) {
 Error no_slot();
 // The budget has no space for a body of `bytes`.
 Error no_memory(uint64_t bytes, const MemoryBudget& budget);
-// `bytes`: of_bytes() where the length is known, else "".
+// `bytes`: of_bytes() if the length is known, else "".
 Error too_large(const std::string& bytes, const Limits& limits);
 std::string of_bytes(uint64_t bytes);
 

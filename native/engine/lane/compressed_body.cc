@@ -16,7 +16,7 @@ namespace {
 // Compressed and decompressed bytes that a listener's thread does itself: 0.1 ms.
 constexpr size_t kHereBytesMax = 16 * 1024;
 constexpr size_t kHereInflatedMax = 64 * 1024;
-// Decompressed bytes between two checks whether the client is still connected.
+// Decompressed bytes between two checks that the client is still connected.
 constexpr size_t kStepBytes = 1u << 20;
 
 // Replaces the compressed body by its contents.
@@ -65,21 +65,22 @@ Answer CompressedBodies::accept(uint32_t ticket, Protocol protocol, uint32_t han
   request->trace = traces_.release();
   state_.completions.add_working(1);
   const uint32_t waiting = state_.slots.ticket_of(*request);
-  // The lane waits for the request, which counts as worked on, before it goes.
+  // The lane waits for the request before it closes: the request counts as working.
   const auto work = [this, request, coding] { decompress_and_push(*request, coding); };
   // If no thread can be started, the listener's thread does it.
   if (!state_.engine->inflating().start(work)) work();
   return {ErrorCode::Ok, true, waiting};
 }
 
-// Thread: sv-inflate, which alone has the request until it is pushed or completed. Touches nothing
-// of the lane afterwards: the lane may be closed and gone by then.
+// Decompresses and queues the request. Thread: sv-inflate, the only user of the request until it is
+// pushed or completed. Does not touch the lane afterwards: the lane may be closed and destroyed by
+// then.
 void CompressedBodies::decompress_and_push(Request& request, Coding coding) {
   const std::shared_ptr<Model> model = request.model;
   Status done = guarded([&] {
     return decompress(request, coding, state_.settings.inflated_bytes_max, state_.budget.get());
   });
-  state_.engine->trimmer().note();  // the memory that the body outgrew, or all of it, is free again
+  state_.engine->trimmer().note();  // the memory that the body outgrew, or all of it, is free
   if (done.ok() && request.protocol == Protocol::V2Rest &&
       model->queue().settings().reads_request()) {
     done = peek_v2_schedule(request.bytes(), request.json_bytes, request.schedule);

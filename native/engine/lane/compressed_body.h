@@ -11,7 +11,7 @@ namespace serval {
 
 class CompressedBodies {
  public:
-  // The parts of its lane. Borrows all.
+  // Borrows these parts of its lane.
   CompressedBodies(LaneState& state, ArrivalTraces& traces, ErrorReplies& replies,
                    Queueing& queueing, Intake& intake)
       : state_(state), traces_(traces), replies_(replies), queueing_(queueing), intake_(intake) {}

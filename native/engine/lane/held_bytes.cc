@@ -15,7 +15,7 @@ bool HeldBytes::count(int64_t change, bool refusable) {
   } else {
     change = std::max(change, -bytes_);
     state_.budget->give(static_cast<uint64_t>(-change));
-    // Many small steps together may end a large burst.
+    // Many small releases together may end a large burst.
     constexpr auto kLarge = static_cast<int64_t>(MemoryBudget::kLargeBytes);
     if (bytes_ / kLarge != (bytes_ + change) / kLarge) state_.engine->trimmer().note();
   }

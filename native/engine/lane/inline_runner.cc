@@ -1,4 +1,4 @@
-// Watched runs on the listener's thread. Hot path; the listener's thread.
+// Runs requests on the listener's thread under a watch. Hot path; the listener's thread.
 #include "engine/lane/inline_runner.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Runs requests to their end on the listener's thread, where each is watched: one that takes too
-// long does not belong there. Hot path; the listener's thread.
+// Runs requests to completion on the listener's thread. A watch ends each run that takes too long
+// for this thread. Hot path; the listener's thread.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,8 @@
 
 namespace serval {
 
-// Whether a request is to be run where it came. Batched models are only where TurnRequests asks.
+// Returns whether a request runs on the listener's thread. Batched models do so only through
+// TurnRequests.
 bool runs_inline(Model& model, Protocol protocol, size_t body_bytes);
 
 class InlineRunner {
@@ -21,13 +22,14 @@ class InlineRunner {
   InlineRunner& operator=(const InlineRunner&) = delete;
   void close();
 
-  // Serves `input` into `out`, as serve() does. `limit_ns`: how long it may take, beside the limit
-  // of the model's policy. False when it took too long and was ended: it is to be queued.
+  // Serves `input` into `out`, as serve() does. `limit_ns`: how long it may take, in addition to
+  // the limit of the model's policy. Returns false if it took too long and was ended: the caller
+  // must queue it.
   bool run(Model& model, ServeInput input, uint64_t queue_ns, uint64_t limit_ns, Request& out);
   // Nanoseconds that the last run spent on the request.
   uint64_t spent_ns() const { return memory_.times.input_ns + memory_.times.infer_ns; }
 
-  // Checks a V1 body for an unknown model: a fault in it is answered before the missing model is.
+  // Checks a V1 body for an unknown model: an error in it is reported before the missing model.
   // Source: tfserving.md 1.3.
   Status check_unknown(Protocol protocol, std::span<const uint8_t> body);
 

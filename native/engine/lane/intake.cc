@@ -1,4 +1,4 @@
-// Inline or queued: where a request is run. Hot path. Thread: the listener's.
+// Decides whether to run a request inline or to queue it. Hot path. Thread: the listener's.
 #include "engine/lane/intake.h"
 
 #include <utility>
@@ -69,8 +69,8 @@ Status Intake::pad_body(Arrival& arrival) {
   return {};
 }
 
-// Answers in slot 0. Returns nothing if the run took too long for this thread: the request is to be
-// queued.
+// Runs the request and puts the response into slot 0. Returns nothing if the run took too long for
+// this thread: the caller must queue the request.
 std::optional<Answer> Intake::run_here(Arrival& arrival, Model& model) {
   if (Status padded = pad_body(arrival); !padded.ok()) {
     return replies_.answer(arrival, padded.error(), model.handle());
@@ -89,7 +89,7 @@ std::optional<Answer> Intake::run_here(Arrival& arrival, Model& model) {
   return Answer{out.code, false, 0};
 }
 
-// No model has the handle: it was unloaded, or (0) there never was one.
+// Answers a request whose handle has no model: it was unloaded, or (0) never existed.
 Answer Intake::answer_missing(Arrival& arrival, uint32_t handle) {
   if (handle != 0 || is_message(arrival.protocol)) {
     return replies_.answer(arrival, gone(handle), handle);
@@ -100,7 +100,7 @@ Answer Intake::answer_missing(Arrival& arrival, uint32_t handle) {
   return replies_.answer(arrival, checked.error());
 }
 
-// `spent_ns`: time of the request that an ended run on this thread took.
+// `spent_ns`: time that an ended run on this thread spent on the request.
 Answer Intake::enqueue(const Arrival& arrival, const std::shared_ptr<Model>& model,
                        uint64_t spent_ns) {
   const Result<Request*> accepted = queueing_.accept(arrival);

@@ -1,5 +1,5 @@
-// The entry of requests into the engine: each is run at once on the listener's thread, or gets a
-// slot and goes into its model's queue. Hot path; the listener's thread.
+// The entry of requests into the engine: each runs at once on the listener's thread, or gets a slot
+// and enters its model's queue. Hot path; the listener's thread.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace serval {
 
 class Intake {
  public:
-  // The parts of its lane. Borrows all.
+  // Borrows these parts of its lane.
   Intake(LaneState& state, ArrivalTraces& traces, ErrorReplies& replies, Queueing& queueing,
          InlineRunner& inline_runner)
       : state_(state),
@@ -27,12 +27,12 @@ class Intake {
         queueing_(queueing),
         inline_runner_(inline_runner) {}
 
-  // A REST request whose body came in one piece.
+  // Accepts a REST request whose body arrived in one piece.
   Answer accept_whole(Protocol protocol, uint32_t handle, std::span<const uint8_t> body,
                       int64_t json_bytes);
-  // A REST request whose body was received into a slot.
+  // Accepts a REST request whose body was received into a slot.
   Answer accept_body(uint32_t ticket, Protocol protocol, uint32_t handle, int64_t json_bytes);
-  // A gRPC message of one request: its bytes are used where they are.
+  // Accepts a gRPC message of one request and uses its bytes in place.
   Answer accept_message(const Arrival& arrival);
 
  private:

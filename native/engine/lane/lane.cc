@@ -1,5 +1,5 @@
-// The life of a lane and of its tickets. Hot path for completions, control plane otherwise. Thread:
-// the listener's.
+// Opens and closes a lane and its tickets. Hot path for completions, control plane otherwise.
+// Thread: the listener's.
 #include "engine/lane/lane.h"
 
 #include <map>
@@ -42,7 +42,7 @@ size_t Lane::take_completed(std::span<Request*> out) {
       if (request->group != nullptr) request = tasks_.finish(*request);
       if (request != nullptr) out[count++] = request;
     }
-    // Nothing would wake the thread for the requests that are left.
+    // Nothing else would wake the thread for the remaining requests.
     if (count != 0 || taken == 0) return count;
   }
 }
@@ -80,7 +80,7 @@ void Lane::close() {
   held_bytes_.release_all();
   state_.slots.each_open([this](const Request& request) {
     const bool is_task = request.group != nullptr && request.group->whole != &request;
-    if (!is_task) cancel(state_.slots.ticket_of(request));  // which cancels its tasks too
+    if (!is_task) cancel(state_.slots.ticket_of(request));  // this also cancels its tasks
   });
   for (Request* request : state_.completions.wait_for_all()) {
     state_.slots.unpin(*request);

@@ -33,7 +33,7 @@ class Lane {
   std::shared_ptr<Engine> shared_engine() const { return state_.engine; }
   const std::shared_ptr<Home>& home() const { return state_.home; }
 
-  // Tickets, and the requests they name. Slot 0 has the responses of immediate answers.
+  // Tickets, and the requests they name. Slot 0 holds the responses of immediate answers.
   RequestSlots& slots() { return state_.slots; }
   // Bodies that arrive in pieces.
   Bodies& bodies() { return bodies_; }
@@ -42,25 +42,25 @@ class Lane {
   // Memory that this thread's JavaScript holds.
   HeldBytes& held_bytes() { return held_bytes_; }
 
-  // A whole REST body in one piece. handle 0 = the model is unknown (V1 still checks the body).
+  // Runs or queues a whole REST body. handle 0 = the model is unknown (V1 still checks the body).
   Answer infer(Protocol protocol, uint32_t handle, std::span<const uint8_t> body,
                int64_t json_bytes) {
     return intake_.accept_whole(protocol, handle, body, json_bytes);
   }
-  // A body that was received in pieces. Consumes the ticket when it answers at once; a pending
-  // answer keeps it.
+  // Runs or queues a body that was received in pieces. Consumes the ticket if it answers at once; a
+  // pending answer keeps it.
   Answer infer_body(uint32_t ticket, Protocol protocol, uint32_t handle, int64_t json_bytes) {
     return intake_.accept_body(ticket, protocol, handle, json_bytes);
   }
-  // The same for a compressed body. Errors: body_too_large, malformed_body, memory_full.
+  // Does the same for a compressed body. Errors: body_too_large, malformed_body, memory_full.
   Answer infer_compressed(uint32_t ticket, Protocol protocol, uint32_t handle, int64_t json_bytes,
                           Coding coding) {
     return compressed_bodies_.accept(ticket, protocol, handle, json_bytes, coding);
   }
-  // A gRPC message, which names its model. `timeout_us`: what is left of the call's deadline, 0 =
-  // it has none. `owned`: the buffer that holds the message, charged to the engine's budget; if the
-  // request is queued, the buffer may be swapped for another one.
-  // Errors: those of the protocol; queue_full (no slot left), memory_full.
+  // Runs or queues a gRPC message, which names its model. `timeout_us`: remaining time of the
+  // call's deadline, 0 = no deadline. `owned`: the buffer that holds the message, charged to the
+  // engine's budget; if the request is queued, the buffer may be swapped for another one. Errors:
+  // those of the protocol; queue_full (no slot left), memory_full.
   Answer infer_message(Protocol protocol, std::span<const uint8_t> message, uint64_t timeout_us,
                        ByteBuffer* owned = nullptr) {
     const Arrival arrival{protocol, message, -1, timeout_us, nullptr, {}, owned};
@@ -68,25 +68,24 @@ class Lane {
                                                   : intake_.accept_message(arrival);
   }
 
-  // The end of an event-loop iteration: wakes the instances of all requests that it queued for
-  // batching. A request that is alone, for a model with nothing else to do, is run right here if
-  // that is fast.
+  // Ends an event-loop iteration: wakes the instances of all requests that it queued for batching.
+  // If there is only one request, for an idle model, runs it right here if that is fast.
   void flush() { turn_.flush(); }
   bool has_unflushed() const { return !turn_.empty(); }
 
   // Ends a request whose client left. An open body is dropped at once; a queued request that has
-  // not begun is taken out; a running one is ended and completes. Returns true if no completion
-  // will follow.
+  // not begun is removed; a running one is ended and completes. Returns true if no completion will
+  // follow.
   bool cancel(uint32_t ticket);
 
-  // Opens a ticket of a load, an unload or a warm-up, which is answered by completion. cancel()
-  // ends a warm-up.
+  // Opens a ticket for a load, an unload or a warm-up, which ends with a completion. cancel() ends
+  // a warm-up.
   Result<uint32_t> open_control();
 
   // Takes up to out.size() completed requests; each must be released. Also picks up a new engine
   // table.
   size_t take_completed(std::span<Request*> out);
-  // Releases a request that was taken, unless it is kept.
+  // Releases a request that take_completed() returned, unless it is kept.
   void release_taken(uint32_t ticket);
   bool has_completed() { return !state_.completions.empty(); }
 
@@ -94,7 +93,7 @@ class Lane {
   // Returns false if memory is out.
   bool unanswered(ByteBuffer& out) const;
 
-  // Cancels what waits and blocks until no instance touches this lane's memory.
+  // Cancels waiting requests and blocks until no instance touches this lane's memory.
   void close();
 
  private:

@@ -1,4 +1,4 @@
-// The model that a gRPC message names, and what is answered where there is none. Hot path; the
+// Looks up the model that a gRPC message names, and words the error if there is none. Hot path; the
 // listener's thread.
 #pragma once
 
@@ -14,20 +14,20 @@
 
 namespace serval {
 
-// The handle that serves what a ModelSpec names. Errors, without a text: what is missing.
+// Returns the handle that serves the model of a ModelSpec. Errors, without a text: what is missing.
 Result<uint32_t> find_servable(const TfModelRef& spec, const RouteTable& routes);
 
-// The handle that the message's model has; `ref` gets what a V2 message says besides.
+// Returns the handle of the message's model; sets `ref` to the other fields of a V2 message.
 // Errors: those of peek_wire_v2() and peek_tf(), and without a text, what is missing.
 Result<uint32_t> find_model(Protocol protocol, std::span<const uint8_t> message,
                             const RouteTable& routes, WireModelRef& ref);
 
-// A stream's reply that says what is wrong with a request, in place of what `out` has. False when
-// memory is out.
+// Replaces the contents of `out` by a stream's response that carries the error of a request.
+// Returns false if out of memory.
 bool put_stream_error(std::string_view id, std::string_view text, Request& out);
 
 // Writes the response to a failed look-up into `out`: the missing part, or the error's text, which
-// on a stream is inside a reply. Returns the code.
+// on a stream is inside a response message. Returns the code.
 ErrorCode put_lookup_error(Protocol protocol, const Error& problem, const WireModelRef& ref,
                            Request& out);
 

@@ -1,4 +1,5 @@
-// Slots for arrivals, and their model's queue. Hot path (queued requests); the listener's thread.
+// Gives arrivals slots and puts them into their model's queue. Hot path (queued requests); the
+// listener's thread.
 #include "engine/lane/queueing.h"
 
 #include <utility>
@@ -14,7 +15,7 @@ namespace {
 
 // A short message is copied: that costs less than a reference that JavaScript makes and drops.
 constexpr size_t kPinBytesMin = 16 * 1024;
-// A short message is copied out of a buffer that is larger than this: the listener keeps it.
+// A short message is copied out of a buffer larger than this, and the listener keeps the buffer.
 constexpr size_t kTakeBytesMax = 64 * 1024;
 
 }  // namespace

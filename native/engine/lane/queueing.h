@@ -1,5 +1,5 @@
-// The way of an arrival into its model's queue: a slot with its bytes, the push, and its
-// withdrawal. Hot path (queued requests); the listener's thread.
+// Puts an arrival into its model's queue: a slot with its bytes, the push, and its withdrawal. Hot
+// path (queued requests); the listener's thread.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@ class Queueing {
  public:
   Queueing(LaneState& state, TurnRequests& turn) : state_(state), turn_(turn) {}
 
-  // A slot with the bytes of the arrival. Errors: queue_full (no slot left), memory_full.
+  // Returns a slot with the bytes of the arrival. Errors: queue_full (no slot left), memory_full.
   Result<Request*> accept(const Arrival& arrival);
-  // Marks a request as queued. `spent_ns`: time that a run on this thread, which was ended, took of
-  // the request's limit.
+  // Marks a request as queued. `spent_ns`: the part of the request's time limit that an ended run
+  // on this thread used.
   void begin(Request& request, const std::shared_ptr<Model>& model, const Arrival& arrival,
              uint64_t spent_ns);
   // Puts a request into its model's queue. Once queued, the request may already be finished and
-  // recycled: don't touch it. Errors, with which it is still the caller's: queue_full,
+  // recycled: don't touch it. Errors, after which the caller still owns the request: queue_full,
   // model_not_ready.
   Status push(Request& request, const std::shared_ptr<Model>& model);
   // Ends a request whose client left. Returns true if it was waiting and is released; otherwise a

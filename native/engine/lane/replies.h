@@ -12,13 +12,13 @@ class ErrorReplies {
  public:
   ErrorReplies(LaneState& state, ArrivalTraces& traces) : state_(state), traces_(traces) {}
 
-  // Writes the error's text into slot 0, on a stream the message that carries it, and logs it.
-  // `handle`: of the request's model; 0 = there is none, or the message names it.
+  // Writes the error's text into slot 0 (on a stream, the message that carries it) and logs it.
+  // `handle`: the request's model; 0 = there is none, or the message names it.
   Answer answer(const Arrival& arrival, const Error& error, uint32_t handle = 0);
-  // The ticket of an infer call is closed.
+  // Answers an infer call whose ticket is closed.
   Answer answer_closed();
-  // Counts and logs a request that entered no queue. A request whose URL names its model is logged
-  // by the code that read the URL.
+  // Counts and logs a request that was not queued. A request whose URL names its model is logged by
+  // the code that read the URL.
   void log(const Arrival& arrival, const Error& error, uint32_t handle);
 
  private:

@@ -13,15 +13,15 @@ namespace {
 constexpr uint32_t kSlotBits = 14;
 constexpr uint32_t kSlotMask = (1u << kSlotBits) - 1;
 constexpr uint32_t kUseMask = (1u << (32 - kSlotBits)) - 1;
-// Limits of the memory that the free slots of a lane keep together: bytes, and a fraction of the
-// budget.
+// Limits of the memory that a lane's free slots keep in total: bytes, and a fraction of the budget.
 constexpr uint64_t kRetainedBytesMax = 64u << 20;
 constexpr uint64_t kRetainedPart = 16;
 
 constexpr uintptr_t kPieceBytes = 4u << 20;
 
-// Unmapping holds the lock of the process's memory map all the while, and whoever maps something or
-// touches a new page waits: the pages go in pieces before. Thread: sv-free.
+// Frees a buffer. Unmapping holds the lock of the process's memory map throughout, and every thread
+// that maps memory or touches a new page waits for it: so the pages are released in pieces first.
+// Thread: sv-free.
 void free_in_pieces(ByteBuffer& buffer) {
   const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
   const auto begin = reinterpret_cast<uintptr_t>(buffer.base());
@@ -131,7 +131,7 @@ void RequestSlots::drop(ByteBuffer& buffer) {
   const auto gone = std::make_shared<ByteBuffer>();
   gone->charge_to(budget_.get());
   std::swap(*gone, buffer);
-  // Without a thread the last holder frees it, here.
+  // If no thread can be started, the last holder frees it here.
   (void)engine_.freeing().start([gone, budget = budget_] { free_in_pieces(*gone); });
 }
 

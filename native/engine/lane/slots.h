@@ -1,5 +1,5 @@
-// The requests of one lane: slots that are used again and again, the tickets that name their
-// uses, and the memory that free ones keep. Hot path; the listener's thread.
+// The requests of one lane: slots that are reused, the tickets that name their uses, and the memory
+// that free ones keep. Hot path; the listener's thread.
 #pragma once
 
 #include <algorithm>
@@ -17,37 +17,37 @@ namespace serval {
 class RequestSlots {
  public:
   // `in_flight_max`: tickets that may be open at a time. Borrows the engine and the hooks, which
-  // need not be there any more when it goes.
+  // may be destroyed before this is.
   RequestSlots(Engine& engine, uint32_t in_flight_max, LaneHooks& hooks);
 
-  // For answers that are given at once.
+  // The slot of immediate answers.
   Request& first() { return *slots_[0]; }
-  // Null where there is no such slot.
+  // Returns null if there is no such slot.
   Request* at(uint32_t index) { return index < slots_.size() ? slots_[index].get() : nullptr; }
   uint32_t ticket_of(const Request& request) const;
-  // The request that has the ticket; null where it is closed.
+  // Returns the request that has the ticket; null if the ticket is closed.
   Request* find(uint32_t ticket);
 
-  // A request for a body; null where there are as many as may be. release() closes its ticket.
+  // Returns a request for a body; null if all slots are in use. release() closes its ticket.
   Request* open();
   void release(Request& request);
 
-  // Keeps the current message's bytes, which the request uses where they are, until unpin() or
-  // release(). False where the hooks cannot.
+  // Keeps the current message's bytes, which the request uses in place, until unpin() or release().
+  // Returns false if the hooks cannot keep them.
   bool pin(Request& request, std::span<const uint8_t> message);
   void unpin(Request& request);
-  // The same for all whose tasks were cut off.
+  // Does the same for every request whose tasks were cut off.
   void unpin_tasks();
 
-  // Keeps the answer of a request that was just taken until it is released, and not its body. False
-  // when the ticket is no such request's.
+  // Keeps the response, but not the body, of a request that was just taken until it is released.
+  // Returns false if the ticket is not of such a request.
   bool keep_answer(uint32_t ticket);
-  // Gives back what free slots keep for later. Slot 0 too: its answers are taken before the
-  // listener's thread comes here.
+  // Releases the memory that free slots keep for later. Slot 0 too: its answers have been read
+  // before the listener's thread gets here.
   void drop_kept();
 
   uint64_t tickets_open() const { return tickets_open_; }
-  uint64_t bodies_open() const;  // of these, bodies still being received
+  uint64_t bodies_open() const;  // open tickets whose bodies are still being received
   // Visits the requests whose tickets are open.
   template <typename Visit>
   void each_open(const Visit& visit) const {

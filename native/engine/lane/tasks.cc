@@ -1,5 +1,5 @@
-// MultiInference: each task is run at once or queued, as if it had come alone; the results are put
-// together in the order of the tasks, and the first failure ends them all. Hot path. Thread: the
+// MultiInference: each task runs at once or is queued, like a separate request; the results are
+// joined in the order of the tasks, and the first failure ends them all. Hot path. Thread: the
 // listener's. Source: tensorflow/serving multi_inference.cc.
 #include "engine/lane/tasks.h"
 
@@ -16,14 +16,14 @@ namespace serval {
 
 namespace {
 
-// A task's answer is small; after a large one the memory is not kept.
+// A task's response is small; the memory of a large one is not kept.
 constexpr size_t kAnswerKeepBytes = 64 * 1024;
 
 Protocol protocol_of(const TfTask& task) {
   return task.method() == Method::Classify ? Protocol::TfClassify : Protocol::TfRegress;
 }
 
-// The whole request and its answer, for the request log.
+// Logs the whole request and its response in the request log.
 void log_tasks(Model& model, std::span<const uint8_t> bytes, ErrorCode code, const Request& whole,
                uint64_t total_ns) {
   log_request(model,
@@ -31,7 +31,7 @@ void log_tasks(Model& model, std::span<const uint8_t> bytes, ErrorCode code, con
               bytes, -1, whole);
 }
 
-// Gives `out` the error that `failed` was answered.
+// Copies the error of `failed` to `out`.
 void copy_error(const Request& failed, Request& out) {
   out.response.clear();
   const bool copied = out.response.append(failed.response.data(), failed.response.size());
@@ -68,8 +68,8 @@ Answer Tasks::accept(const Arrival& arrival) {
   return whole;
 }
 
-// Runs tasks one after the other as long as the policy says so; the results of the first `done`
-// are in slot 0. Nothing where there are more: they are to be queued.
+// Runs tasks one after the other as long as the policy allows; the results of the first `done` are
+// in slot 0. Returns nothing if tasks remain: the caller must queue them.
 std::optional<Answer> Tasks::run_here(const Arrival& arrival, Model& model, size_t& done) {
   const Stopwatch watch;
   Request& whole = state_.slots.first();
@@ -99,7 +99,7 @@ std::optional<Answer> Tasks::run_here(const Arrival& arrival, Model& model, size
   return Answer{};
 }
 
-// Queues the tasks from `first` on, behind the results of those before, which are in slot 0.
+// Queues the tasks from `first` on; the results of those before are in slot 0.
 Answer Tasks::queue(const Arrival& arrival, const std::shared_ptr<Model>& model, size_t first,
                     uint64_t spent_ns) {
   const Result<Request*> accepted = queueing_.accept(arrival);
@@ -161,7 +161,7 @@ Status Tasks::queue_one(const std::shared_ptr<TaskGroup>& group, size_t at,
   return pushed;
 }
 
-// Takes the tasks back that have not ended. What the request is answered is written already.
+// Withdraws the tasks that have not ended. The request's response is written already.
 void Tasks::end(TaskGroup& group) {
   group.over = true;
   for (TaskGroup::Part& part : group.parts) {
@@ -189,7 +189,7 @@ bool Tasks::cancel(Request& whole) {
   return true;
 }
 
-// A task that was completed. Answers the request that it is of where nobody works on it any more.
+// Handles a completed task. Answers its request if no thread works on it any more.
 Request* Tasks::finish(Request& done) {
   const std::shared_ptr<TaskGroup> group = done.group;
   Request& whole = *group->whole;
@@ -216,7 +216,7 @@ Request* Tasks::finish(Request& done) {
   return &whole;
 }
 
-// Puts the results into the answer that are next in it.
+// Appends the results that come next to the response.
 void Tasks::add_results(TaskGroup& group) {
   Request& whole = *group.whole;
   for (; group.next < group.parts.size() && group.parts[group.next].answered; ++group.next) {

@@ -34,7 +34,7 @@ struct TaskGroup {
 
 class Tasks {
  public:
-  // The parts of its lane. Borrows all.
+  // Borrows these parts of its lane.
   Tasks(LaneState& state, ArrivalTraces& traces, ErrorReplies& replies, Queueing& queueing,
         InlineRunner& inline_runner)
       : state_(state),
@@ -45,7 +45,7 @@ class Tasks {
     answer_.response.charge_to(state.budget.get());
   }
 
-  // A MultiInferenceRequest that has arrived.
+  // Accepts a MultiInferenceRequest that has arrived.
   Answer accept(const Arrival& arrival);
   // Ends a request whose client left. Returns true if it is released; otherwise its tasks run, and
   // a completion follows.
@@ -70,7 +70,7 @@ class Tasks {
   InlineRunner& inline_runner_;
   // Reused from request to request.
   std::vector<TfTask> tasks_;
-  Request answer_;  // of one task that is run at once
+  Request answer_;  // the response of one task that runs at once
 };
 
 }  // namespace serval

@@ -24,19 +24,19 @@ class ArrivalTraces {
     parent_ = parse_trace_parent(parent, state);
   }
   void drop_parent() { parent_.reset(); }
-  // Decides whether the request that has arrived is traced, if any request is.
+  // Decides whether to trace the request that has arrived. Does nothing if tracing is off.
   void begin(Model& model) {
     if (tracer_.on()) decide(model);
   }
-  // The ids of the request that arrived last, if it is traced; once.
+  // Returns the ids of the latest request, if it is traced; only once per request.
   bool take(TraceId& trace_id, SpanId& span_id);
 
-  // The trace of the arriving request, until the request has it; null: it is not traced.
+  // Moves out the trace of the arriving request; null: it is not traced.
   std::unique_ptr<Trace> release() { return std::move(trace_); }
   void restore(std::unique_ptr<Trace> trace) { trace_ = std::move(trace); }
   void drop() { trace_.reset(); }
-  // The trace of one task of a traced call: each task is a span. The first has the ids that the
-  // client gets.
+  // Returns the trace of one task of a traced call: each task is a span. The first has the ids that
+  // the client gets.
   std::unique_ptr<Trace> of_task(size_t at) const;
 
  private:

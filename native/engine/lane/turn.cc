@@ -15,7 +15,7 @@ void TurnRequests::add(const std::shared_ptr<Model>& model, Request& request) {
     if (one.model != model) continue;
     one.only = nullptr;
     if (++one.requests % std::max<uint32_t>(1, model->spec().batch.rows_max) == 0) {
-      model->wake();  // a batch is full: no need to wait for the turn's end
+      model->wake();  // a batch is full: don't wait for the end of the iteration
     }
     return;
   }

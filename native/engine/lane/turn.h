@@ -17,19 +17,19 @@ class TurnRequests {
   TurnRequests(InlineRunner& inline_runner, CompletionQueue& completions)
       : inline_runner_(inline_runner), completions_(completions) {}
 
-  // `request` is in the queue of `model`, of which nobody was told yet.
+  // Adds `request`, which is in the queue of `model`; no instance was notified of it yet.
   void add(const std::shared_ptr<Model>& model, Request& request);
-  // Tells of all. One that came alone, to a model with nothing else to do, is run right here where
+  // Notifies the instances of all requests. A single request, for an idle model, runs right here if
   // that is fast.
   void flush();
-  // Forgets all.
+  // Drops all entries.
   void clear() { models_.clear(); }
   bool empty() const { return models_.empty(); }
 
  private:
   struct Unflushed {
     std::shared_ptr<Model> model;
-    Request* only = nullptr;  // the request, where it is the first
+    Request* only = nullptr;  // the request, if it is the first
     uint32_t requests = 0;
   };
   void flush_model(const std::shared_ptr<Model>& model, Request* only);

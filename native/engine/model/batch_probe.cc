@@ -1,4 +1,4 @@
-// The probe of a model's batching. Control plane: the loading thread.
+// Probes whether a model's rows can be batched. Control plane: the loading thread.
 #include "engine/model/batch_probe.h"
 
 #include <pthread.h>
@@ -24,10 +24,10 @@ namespace {
 
 using Orders = std::vector<std::vector<uint32_t>>;
 
-// Of answers that are kept to compare with.
+// Limit of the bytes of responses that are kept for comparison.
 constexpr uint64_t kAnswerBytesMax = 64u << 20;
 
-// Puts a cancel flag up when the time is over, so that no run holds its load for ever.
+// Sets a cancel flag when the time is over, so that no run blocks its load forever.
 class TimeLimit {
  public:
   explicit TimeLimit(uint64_t limit_ns)
@@ -63,13 +63,13 @@ class TimeLimit {
   std::thread thread_;
 };
 
-// What every request has of a signature: rows with more run alone.
+// Returns the signature without inputs that have defaults. Requests that have those run alone.
 Signature without_defaults(Signature signature) {
   signature.inputs.resize(signature.required_inputs());
   return signature;
 }
 
-// One signature with values and inner dims of one style.
+// A probe of one signature with values and free inner dims of one style.
 class Attempt {
  public:
   enum class End : uint8_t { Holds, Constant, Blind, Refused, Contradicted, Undecided, Late };
@@ -129,7 +129,7 @@ class Attempt {
     return stop(End::Blind, "the answers to made-up rows are not finite");
   }
 
-  // Refused where the model fails.
+  // Runs the model. Refused if the model fails.
   End run_once(std::span<const TensorView> inputs) {
     if (limit_.over()) return time_is_over();
     const Status ran =
@@ -167,12 +167,13 @@ class Attempt {
     return End::Holds;
   }
 
-  // The same row once more: Undecided where the model's answers change by themselves.
+  // Runs the same row once more. Undecided if the model's outputs change without a change of the
+  // inputs.
   End run_again(const Row& row) {
     if (const End end = run_once(row.request.views()); end != End::Holds) return end;
     for (size_t i = 0; i < outputs_.size(); ++i) {
       const TensorView &now = scratch_->outputs()[i], &before = row.answer.views()[i];
-      // One row in either case, whatever the first dim is.
+      // Both are one row, whatever the first dim is.
       if (now.shape == before.shape && (now.shape.rank() == 0 || now.shape[0] != 1)) continue;
       if (!row_difference(now, 1, 0, before, digits_)) continue;
       return stop(End::Undecided, of_output(i) + "one row is answered in different ways");
@@ -204,7 +205,7 @@ class Attempt {
   std::string why_;
 };
 
-// Other values or sizes are tried where the first are refused or tell nothing.
+// Probes one signature; tries other values or sizes if the first are refused or inconclusive.
 BatchFinding probe_signature(const ModelShapes& shapes, BackendModel& backend, TimeLimit& limit,
                              uint32_t index) {
   constexpr ProbeStyle kStyles[] = {{false, false}, {true, false}, {false, true}, {true, true}};
@@ -213,7 +214,7 @@ BatchFinding probe_signature(const ModelShapes& shapes, BackendModel& backend, T
   for (const ProbeStyle style : kStyles) {
     const Signature signature = without_defaults(shapes.signatures()[index]);
     if (style.large && !has_free_inner_dims(signature.inputs)) break;
-    if (style.large && (constant || blind)) break;  // the sizes are not what stands in the way
+    if (style.large && (constant || blind)) break;  // the sizes are not the obstacle
     Attempt attempt(shapes, backend, limit, index, style);
     switch (attempt.run()) {
       case Attempt::End::Holds: return {BatchProof::Proven, {}};
@@ -230,7 +231,7 @@ BatchFinding probe_signature(const ModelShapes& shapes, BackendModel& backend, T
   return {BatchProof::Undecided, refusal};
 }
 
-// The first signature whose graph does not show that rows keep apart; null: all do.
+// Returns the first signature whose graph does not prove that rows are independent; null: all do.
 const RowsProof* not_proved(const std::vector<RowsProof>& rows, size_t signatures, size_t& index) {
   static const RowsProof unknown{RowsVerdict::Unknown, "nothing says that its rows keep apart"};
   for (index = 0; index < signatures; ++index) {
@@ -240,7 +241,8 @@ const RowsProof* not_proved(const std::vector<RowsProof>& rows, size_t signature
   return nullptr;
 }
 
-// Where first dims have symbols they are one symbol, and no other dim has it; else what is not so.
+// Returns "" if all symbols of first dims are the same and no other dim has that symbol; else a
+// description of the contradiction.
 std::string other_meaning(const Signature& signature) {
   std::string symbol, owner;
   const auto tensors = {&signature.inputs, &signature.outputs};
@@ -288,7 +290,7 @@ BatchFinding probe_all(const ModelSpec& spec, const ModelShapes& shapes, Backend
       return {BatchProof::Undecided, where(signatures[index]) + against->text};
     }
   }
-  // A proof is not given up because its check is slow.
+  // A slow check does not invalidate a proof.
   const bool proved = spec.batch.mode == BatchMode::Auto;
   TimeLimit limit(limit_ns);
   BatchFinding undecided{BatchProof::Proven, {}};
@@ -314,7 +316,7 @@ BatchFinding probe_batching(const ModelSpec& spec, const ModelShapes& shapes, Ba
       effective_mode(spec.batch, shapes, backend.info().stateful, BatchProof::Proven,
                      backend.info().table != nullptr) != BatchMode::Off;
   if (!is_wanted || !shapes.batchable() || spec.batch.rows_max < 2) return {};
-  // Null answers its inputs, row by row; the rows of a tabular model know nothing of each other.
+  // The null backend returns its inputs row by row; the rows of a tabular model are independent.
   if (spec.backend == "null" || backend.info().table != nullptr) return {BatchProof::Proven, {}};
   try {
     return probe_all(spec, shapes, backend, limit_ns);
@@ -328,7 +330,8 @@ BatchMode effective_mode(const BatchPolicy& policy, const ModelShapes& shapes, b
   if (stateful) return BatchMode::Off;
   if (policy.only_if_batchable && !shapes.batchable()) return BatchMode::Off;
   if (policy.mode != BatchMode::Auto) return policy.mode;
-  // Nobody asked for it by name: the free dim of a vector may be its length.
+  // The configuration does not ask for batching by name: the free dim of a vector may be its
+  // length.
   if (policy.rows_max <= 1 || !(tabular || shapes.rows_have_dims())) return BatchMode::Off;
   return proof == BatchProof::Proven ? BatchMode::Auto : BatchMode::Off;
 }

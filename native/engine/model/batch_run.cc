@@ -1,5 +1,5 @@
-// The running half of batcher.h: gather, run, scatter, and what to do when that fails. Hot path
-// (queued requests). Thread: instance.
+// Runs batches: gather, run, scatter, and recovery from failures. Hot path (queued requests).
+// Thread: instance.
 #include <algorithm>
 #include <optional>
 
@@ -15,7 +15,7 @@ namespace serval {
 
 namespace {
 
-// The memory in which a batch for a GPU is gathered; null: the batch's own memory.
+// Returns the memory in which a batch for a GPU is gathered; null: the batch's own memory.
 InputPlaces* places_of(Replica& replica, BackendScratch& scratch) {
   return replica.backend().info().on_gpu ? &scratch : nullptr;
 }
@@ -35,7 +35,7 @@ Status Batcher::run_backend(const Member& like, std::span<const TensorView> inpu
   return ended_error(model_, cancel->cause());
 }
 
-// A request larger than a batch: piece by piece, the outputs put together.
+// Runs a request that is larger than a batch piece by piece and concatenates the outputs.
 Status Batcher::run_pieces(Batch& batch, Member& member, Replica& replica) {
   const BatchPolicy& policy = model_.spec().batch;
   if (member.rows / policy.rows_max >= kPiecesMax) {
@@ -86,8 +86,8 @@ Status Batcher::run_pieces(Batch& batch, Member& member, Replica& replica) {
   return {};
 }
 
-// One request as it came: alone in its batch, larger than any, or apart from neighbours that failed
-// with it.
+// Runs one request unchanged: the only one of its batch, one larger than any batch, or one
+// separated from neighbours that failed with it.
 void Batcher::run_alone(Batch& batch, Member& member, Replica& replica) {
   const BatchPolicy& policy = model_.spec().batch;
   Request& request = *member.request;
@@ -110,7 +110,7 @@ void Batcher::run_alone(Batch& batch, Member& member, Replica& replica) {
     if (done.ok()) done = run_backend(member, inputs, replica, *scratch, &request.cancel);
     uint32_t padding = padded - member.rows;
     if (done.ok() && padding != 0 && !outputs_have_rows(scratch->outputs(), padded)) {
-      // The padding cannot be taken off again: run it as it came.
+      // The padding cannot be removed from the outputs: run the request unpadded.
       padding = 0;
       scratch->release_outputs();
       done = run_backend(member, member.decoded.inputs, replica, *scratch, &request.cancel);
@@ -177,7 +177,7 @@ void Batcher::scatter(Batch& batch, const BackendScratch& scratch, const ServeTi
   }
 }
 
-// Those of a batch that are traced say which it was, so that their spans are linked.
+// Records the batch in its traced requests, so that their spans are linked.
 void Batcher::tag_traces(const Batch& batch) {
   TraceBatch tag;
   for (const Member* member : batch.members) {
@@ -220,7 +220,7 @@ bool Batcher::run_batched(Batch& batch, Replica& replica) {
   shared.infer_ns = ran_ns - shared.input_ns;
   model_.counters().compute_ns.fetch_add(shared.infer_ns, std::memory_order_relaxed);
   const bool has_rows = ran.ok() && outputs_have_rows(scratch->outputs(), padded);
-  // A model whose outputs have no rows is asked one by one from now on.
+  // A model whose outputs have no rows runs requests one by one from now on.
   if (ran.ok() && !has_rows) batches_.store(false, std::memory_order_relaxed);
   if (has_rows) {
     tag_traces(batch);
@@ -235,8 +235,8 @@ bool Batcher::run_batched(Batch& batch, Replica& replica) {
   return has_rows;
 }
 
-// Nobody is handed back before this returns, so that the requests are there while they count as
-// running.
+// Runs a batch. Hands no request back before it returns, so that the requests exist while they
+// count as running.
 void Batcher::run_batch(Batch& batch, size_t replica_index) {
   const ReplicaUse use(model_, replica_index);
   Replica& replica = model_.replica(use.index());
@@ -259,7 +259,7 @@ void Batcher::run_batch(Batch& batch, size_t replica_index) {
   for (Member* member : batch.members) run_alone(batch, *member, replica);
 }
 
-// Shrinks memory that one large batch needed.
+// Releases memory that one large batch needed.
 void Batcher::trim(Batch& batch) {
   for (ByteBuffer& bytes : batch.memory.bytes) bytes.shrink(kGatherKeepBytes);
   for (ByteBuffer& bytes : batch.memory.states) bytes.shrink(kGatherKeepBytes);

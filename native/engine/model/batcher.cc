@@ -1,4 +1,4 @@
-// Formation of batches. Hot path (queued requests). Thread: instance.
+// Forms batches. Hot path (queued requests). Thread: instance.
 #include "engine/model/batcher.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace serval {
 
 namespace {
 
-// Requests of other shapes that may stand decoded beside a batch being formed, per row of it.
+// Decoded requests of other shapes that may wait while a batch is formed, per row of the batch.
 constexpr size_t kFormedPerRow = 4;
 // The most requests taken from the queue at a time.
 constexpr size_t kTakeMax = 256;
@@ -73,7 +73,7 @@ void Batcher::admit(Request* request) {
       member->rows = model_.rows_of(member->decoded.inputs);
       member->times.rows = member->rows;
       const Signature& signature = model_.signatures()[member->decoded.signature_index];
-      if (model_.table() == nullptr) {  // what may be absent and is not has no rows
+      if (model_.table() == nullptr) {  // an optional input that is present has no rows
         member->joinable = member->decoded.inputs.size() <= signature.required_inputs();
       }
       const bool by_proof = model_.batch_mode() == BatchMode::Auto && model_.table() == nullptr;
@@ -81,7 +81,8 @@ void Batcher::admit(Request* request) {
         const TensorView& input_view = member->decoded.inputs[i];
         member->joinable &= input_view.shape.rank() > 0 && member->rows > 0 &&
                             input_view.shape[0] == static_cast<int64_t>(member->rows);
-        // The proof holds for the declared shape, which TensorFlow's signatures only state.
+        // The proof holds for the declared shape; TensorFlow does not enforce the shapes
+        // of its signatures.
         if (by_proof && i < signature.inputs.size() && signature.inputs[i].unchecked) {
           member->joinable &= fits_declared(signature.inputs[i], input_view.shape);
         }
@@ -108,7 +109,7 @@ bool Batcher::may_join(const Member& head, const Member& other) const {
          same_batch(head.decoded.inputs, other.decoded.inputs, model_.spec().batch.pad_inner);
 }
 
-// Takes the oldest request and those that can go with it, or says until when to wait for more.
+// Chooses the oldest request and those that can run with it, or sets until when to wait for more.
 bool Batcher::choose(Batch& batch, bool closing, uint64_t& until_ns) {
   Member& head = *formed_.front();
   group_.assign(1, 0);
@@ -145,8 +146,8 @@ bool Batcher::choose(Batch& batch, bool closing, uint64_t& until_ns) {
   return true;
 }
 
-// Answers those whose time is over while they wait for company; says when the next one's is. (One
-// that its policy would delay is about to run anyway.)
+// Answers requests whose time limit passes while they wait to be batched; returns when the next
+// limit passes. (A request that its policy would delay is about to run anyway.)
 uint64_t Batcher::drop_late() {
   uint64_t next = kNever;
   std::vector<Request*> finished;
@@ -174,8 +175,8 @@ uint64_t Batcher::drop_late() {
   return next;
 }
 
-// False once the queue is closed, or the instance has idled for long, and nothing is left. Blocks;
-// one instance at a time.
+// Forms the next batch. Returns false if the queue is closed, or the instance was idle for long,
+// and nothing is left. Blocks; one instance at a time.
 bool Batcher::next_batch(Batch& batch) {
   std::lock_guard lead(leader_mutex_);
   RequestQueue& queue = model_.queue();
@@ -213,14 +214,14 @@ bool Batcher::next_batch(Batch& batch) {
   }
 }
 
-// Writes the outcome where the listener's thread will read it. Does not hand the request back yet.
+// Stores the outcome for the listener's thread. Does not hand the request back yet.
 void Batcher::finish(Member& member, Status status, std::vector<Request*>& finished) {
   const Progress progress{member.decoded.id, member.queue_ns, member.times};
   end_request(model_, *member.request, std::move(status), &progress);
   finished.push_back(member.request);
 }
 
-// Hands the answers back, in the order of the batches where that is asked for.
+// Hands the requests back, in the order of the batches if the policy preserves it.
 void Batcher::deliver(Batch& batch) {
   if (!model_.spec().batch.preserve_ordering) {
     complete_all(batch.finished);
@@ -246,7 +247,8 @@ void Batcher::run_instance(size_t replica) {
     run_batch(batch, replica);
     for (Member* member : batch.members) give_member(member);
     deliver(batch);
-    // Not before the answers are on their way: a request that finds nobody busy may run at once.
+    // Only after the responses are handed over: a request that finds no busy instance may run at
+    // once.
     model_.busy().fetch_sub(1, std::memory_order_relaxed);
     trim(batch);
   }

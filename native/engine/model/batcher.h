@@ -1,6 +1,7 @@
-// Runs waiting requests of one model together. Its instances take turns to form a batch: the one
-// that forms (the leader) holds `leader_mutex_`, decodes what the queue hands out and asks
-// choose_batch(); with a batch in hand it lets the next one lead and runs. Thread: instances'.
+// Runs waiting requests of one model together. Its instances form batches in turn: the one that
+// forms (the leader) holds `leader_mutex_`, decodes requests from the queue and calls
+// choose_batch(); once it has a batch, it passes the lead on and runs the batch. Thread:
+// instances'.
 #pragma once
 
 #include <deque>
@@ -22,11 +23,11 @@ class Batcher {
   Batcher(const Batcher&) = delete;
   Batcher& operator=(const Batcher&) = delete;
 
-  // Until the model's queue is closed, or needs one instance less. Thread: one instance's.
+  // Runs until the model's queue is closed, or needs one instance less. Thread: one instance's.
   void run_instance(size_t replica);
 
  private:
-  // One request from the time it is decoded. Reused.
+  // One request from its decoding on. Reused.
   struct Member {
     Request* request = nullptr;
     Arena arena;
@@ -35,7 +36,7 @@ class Batcher {
     std::vector<TensorView> outputs;
     uint32_t rows = 1;
     bool joinable = true;
-    uint64_t queue_ns = 0;  // until it was decoded
+    uint64_t queue_ns = 0;  // time in the queue, until it was decoded
     ServeTimes times;
     Status done;
     PieceOutputs pieces;
@@ -62,7 +63,7 @@ class Batcher {
   bool run_batched(Batch& batch, Replica& replica);
   void run_alone(Batch& batch, Member& member, Replica& replica);
   Status run_pieces(Batch& batch, Member& member, Replica& replica);
-  // `bytes_held`: of outputs that the same answer already has.
+  // `bytes_held`: bytes of the outputs that the same response already has.
   Status run_backend(const Member& like, std::span<const TensorView> inputs, Replica& replica,
                      BackendScratch& scratch, const CancelFlag* cancel, uint64_t bytes_held = 0);
   static void tag_traces(const Batch& batch);

@@ -33,10 +33,10 @@ class InlinePolicy {
     return mode_ == ExecMode::Inline ? kInlineByHandNsMax : kInlineNsMax;
   }
 
-  // Only Auto needs the clock.
+  // Returns whether the policy needs run times: only Auto does.
   bool measures() const { return mode_ == ExecMode::Auto; }
 
-  // Takes the service time of one request, wherever it ran.
+  // Records the service time of one request, wherever it ran.
   void record(Protocol protocol, size_t body_bytes, uint64_t service_ns) {
     Cell& at = cell(protocol, body_bytes);
     const auto sample = static_cast<float>(service_ns);

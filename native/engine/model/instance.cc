@@ -1,4 +1,4 @@
-// The loop of an instance. Hot path (queued requests). Thread: instance.
+// Runs the loop of an instance. Hot path (queued requests). Thread: instance.
 #include "engine/model/instance.h"
 
 #include <pthread.h>

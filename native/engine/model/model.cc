@@ -1,5 +1,5 @@
-// The life of a model and its instances. Scratches, attend and wake: hot path, any thread; stop:
-// control plane.
+// Starts and ends a model's instances and lends its scratches. Scratches, attend and wake: hot
+// path, any thread; stop: control plane.
 #include "engine/model/model.h"
 
 #include <algorithm>
@@ -14,7 +14,8 @@
 
 namespace serval {
 
-Replica::~Replica() { give_scratch(nullptr); }  // the one at hand batches the others
+// moves the scratch at hand into scratches_, which frees it
+Replica::~Replica() { give_scratch(nullptr); }
 
 std::unique_ptr<BackendScratch> Replica::take_scratch() {
   if (BackendScratch* at_hand = scratch_at_hand_.exchange(nullptr, std::memory_order_acq_rel)) {
@@ -157,7 +158,7 @@ void Model::stop() {
     std::lock_guard lock(places_mutex_);
     stopped_ = true;
   }
-  // Nobody adds a place any more; an instance takes the lock when it ends.
+  // No more places are added; an instance takes the lock when it ends.
   for (Place& place : places_) {
     if (place.thread.joinable()) place.thread.join();
   }

@@ -1,6 +1,6 @@
-// One loaded version of one model: what the backend made of it, its queue, its instances' policy,
-// its counters. Shared by listeners and instance threads; immutable but for the guarded members.
-// Instance threads start with the first request that is queued, and end when none came for a while.
+// One loaded version of one model: its backend models, its queue, its instances' policy, its
+// counters. Shared by listeners and instance threads; immutable except for the guarded members.
+// Instance threads start with the first queued request and end when they were idle for a while.
 #pragma once
 
 #include <atomic>
@@ -45,7 +45,7 @@ class Replica {
   Replica& operator=(const Replica&) = delete;
 
   BackendModel& backend() { return *backend_; }
-  // A scratch for one run; give it back. Any thread.
+  // Returns a scratch for one run; return it with give_scratch(). Any thread.
   std::unique_ptr<BackendScratch> take_scratch();
   void give_scratch(std::unique_ptr<BackendScratch> scratch);
   // Runs on its device now; counted if a model has several devices.
@@ -53,7 +53,7 @@ class Replica {
 
  private:
   const std::shared_ptr<BackendModel> backend_;
-  std::atomic<BackendScratch*> scratch_at_hand_{nullptr};  // owned; no lock for one user
+  std::atomic<BackendScratch*> scratch_at_hand_{nullptr};  // owned; a single user needs no lock
   std::mutex scratch_mutex_;
   std::vector<std::unique_ptr<BackendScratch>> scratches_;  // guarded by scratch_mutex_
   std::atomic<int> running_{0};
@@ -61,9 +61,10 @@ class Replica {
 
 class Model;
 
-// Which session an instance runs something on: of those that can run, the one whose device runs
-// least, of equal ones the instance's own; where none can, of all. (One that fails at once would
-// always run least.) Hot path; while it lives, the session counts as running.
+// Chooses the session that an instance runs on: of those that can run, the one whose device has the
+// fewest runs, among equal ones the instance's own; if none can run, chooses among all. (A session
+// that fails at once would always have the fewest runs.) Hot path; while this object exists, the
+// session counts as running.
 class ReplicaUse {
  public:
   ReplicaUse(Model& model, size_t own);
@@ -79,7 +80,7 @@ class ReplicaUse {
   Replica* counted_ = nullptr;
 };
 
-// Starts a thread. Throws std::system_error where there is none to be had.
+// Starts a thread. Throws std::system_error if none can be started.
 using StartThread = std::thread (*)(std::function<void()> run);
 inline std::thread start_thread(std::function<void()> run) { return std::thread(std::move(run)); }
 
@@ -88,16 +89,17 @@ struct ModelServices {
   AccessLog* access_log = nullptr;
   bool records = true;             // statistics and metrics
   MemoryBudget* budget = nullptr;  // the engine's, which outlives its models
-  DeadlineTimer* timer = nullptr;  // watches the deadlines of what runs
+  DeadlineTimer* timer = nullptr;  // watches the deadlines of running requests
   StartThread start_thread = serval::start_thread;
-  Tracer* tracer = nullptr;  // of models whose requests may be traced
+  Tracer* tracer = nullptr;  // for models whose requests may be traced
   RequestLog* request_log = nullptr;
-  const SharedRegions* shared_regions = nullptr;  // what requests may name; null = none
+  const SharedRegions* shared_regions = nullptr;  // regions that requests may name; null = none
 };
 
 class Model final : public Timed {
  public:
-  // `shapes`: made from the backend's signatures and the spec. `finding`: of probe_batching().
+  // `shapes`: made from the backend's signatures and the spec. `finding`: the result of
+  // probe_batching().
   Model(uint32_t handle, ModelSpec spec, std::vector<std::shared_ptr<BackendModel>> replicas,
         ModelShapes shapes, int64_t load_us, ModelServices services, BatchFinding finding = {});
   ~Model();
@@ -122,38 +124,38 @@ class Model final : public Timed {
   // Statistics of the model and its queue. Control plane, any thread.
   StatsReading read_stats();
   const ModelServices& services() const { return services_; }
-  // Which requests are logged; null where there is no log.
+  // Selects the requests to log; null if there is no log.
   RequestTap* tap() const { return tap_.get(); }
 
   // The mode that BatchPolicy.mode resulted in, and the finding of the probe.
   BatchMode batch_mode() const { return batch_mode_; }
-  // Whether its inputs may lie on a GPU, wherever it runs.
+  // Whether its inputs may be in GPU memory, wherever it runs.
   bool takes_device_memory() const { return takes_device_memory_; }
   const BatchFinding& batch_finding() const { return batch_finding_; }
   // The schema of a tabular model, else null.
   const TableSchema* table() const { return table_.get(); }
-  // Runs change what later runs see.
+  // Whether runs change the results of later runs.
   bool stateful() { return info().stateful; }
-  // Whether the first dim is the batch: said by the configuration, or found by the probe.
+  // Whether the first dim is the batch, by the configuration or by the probe.
   bool batch_dim() const { return spec_.batch_dim || batch_mode_ != BatchMode::Off; }
   bool inputs_batchable() const { return shapes_.batchable(); }
-  // Null when requests are run one by one.
+  // Null if requests run one by one.
   Batcher* batcher() { return batcher_.get(); }
-  // Rows of a request: the first dim of its first input where that is the batch, as it always is
-  // in a tabular model; else 1.
+  // Returns the rows of a request: the first dim of its first input if that is the batch, as it
+  // always is in a tabular model; else 1.
   uint32_t rows_of(std::span<const TensorView> inputs) const;
 
-  // Starts an instance thread where what waits in the queue needs one more; where there is none to
-  // be had, and no other instance, what waits is answered so. After a push, and before the queue's
-  // notify(); any thread but an instance's.
+  // Starts an instance thread if the waiting requests need one more; if none can be started and
+  // there is no other instance, answers the waiting requests with that error. Call after a push and
+  // before the queue's notify(); any thread but an instance's.
   void attend();
-  // attend(), and wakes one that waits.
+  // Calls attend() and wakes a waiting instance.
   void wake();
-  // Closes the queue; what waits is answered ModelNotReady. Not from an instance thread.
+  // Closes the queue; answers waiting requests with ModelNotReady. Not from an instance thread.
   void refuse_waiting();
-  // The same, and batches the instances.
+  // Does the same and joins the instances.
   void stop();
-  // Instance threads that run something now.
+  // Instance threads that are running requests.
   std::atomic<int>& busy() { return busy_; }
   // The sampler of the model's traces; null without a tracer. Set when rules change.
   std::atomic<TraceSampler*>& trace_sampler() { return trace_sampler_; }
@@ -171,7 +173,7 @@ class Model final : public Timed {
   const std::shared_ptr<const TableSchema> table_;
   const BatchFinding batch_finding_;
   const BatchMode batch_mode_;
-  bool takes_device_memory_ = true;  // constant once it is made
+  bool takes_device_memory_ = true;  // constant after construction
   InlinePolicy policy_;
   RequestQueue queue_;
   RunningRequests running_;
@@ -180,12 +182,12 @@ class Model final : public Timed {
   std::atomic<int> busy_{0};
   std::atomic<TraceSampler*> trace_sampler_{nullptr};
   std::unique_ptr<Batcher> batcher_;
-  // An instance's place, from which its replica follows.
+  // An instance's place, which determines its replica.
   struct Place {
     std::thread thread;
-    bool free = true;  // its thread has ended, but for the last instructions
+    bool free = true;  // its thread has ended, except for the last instructions
   };
-  std::string start_instance();  // answers what went wrong, "" = nothing
+  std::string start_instance();  // returns the error, "" = none
   void run_place(size_t index);
 
   std::mutex places_mutex_;

@@ -14,9 +14,9 @@ namespace serval {
 
 class Model;
 
-// How a request enters its model's queue. First: it is counted, and an instance is woken or started
-// to take it. Unflushed: it is counted; the listener wakes instances at the end of its event-loop
-// iteration. Again: it was in the queue before, so it is not counted.
+// The way a request enters its model's queue. First: it is counted, and an instance is woken or
+// started for it. Unflushed: it is counted; the listener wakes instances at the end of its
+// event-loop iteration. Again: it was in the queue before, so it is not counted.
 enum class Entry : uint8_t { First, Unflushed, Again };
 // Puts `request` into the queue of `model` and has its time limit watched. Unless the result is
 // Taken, the request is still the caller's. Once taken, it may already be finished and recycled:

@@ -1,4 +1,4 @@
-// Statistics, logs and traces of ended requests. Hot path, any thread.
+// Records ended requests in statistics, logs and traces. Hot path, any thread.
 #include "engine/model/record.h"
 
 #include "engine/observe/tracer.h"
@@ -20,7 +20,7 @@ Outcome outcome_of(ErrorCode code) {
   }
 }
 
-// The enum's name as clients' logs write codes: "QueueFull" -> "QUEUE_FULL".
+// Returns the enum's name as client-facing logs write codes: "QueueFull" -> "QUEUE_FULL".
 std::string code_text(ErrorCode code) {
   std::string text;
   for (const char* at = fb::EnumNameErrorCode(code); *at != '\0'; ++at) {

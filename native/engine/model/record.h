@@ -1,4 +1,4 @@
-// How a request ends in the books: counters, statistics, access log. Hot path, any thread.
+// Records ended requests: counters, statistics, access log. Hot path, any thread.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@ namespace serval {
 // The protocol's name in logs.
 std::string_view protocol_name(Protocol protocol);
 
-// Counts one request, writes it to the access log where it is sampled, and to the tracer.
+// Counts one request and writes it to the access log, if it is sampled, and to the tracer.
 void record_request(Model& model, const ServedRequest& served);
 
-// Copies a request and its answer for the request log. Of a MultiInferenceRequest: the whole, not
-// its tasks.
+// Copies a request and its response for the request log. For a MultiInferenceRequest: the whole,
+// not its tasks.
 void log_sampled(Model& model, const ServedRequest& served, std::span<const uint8_t> bytes,
                  int64_t json_bytes, const Request& answered);
-// The same where it is sampled.
+// Does the same if the request is sampled.
 inline void log_request(Model& model, const ServedRequest& served, std::span<const uint8_t> bytes,
                         int64_t json_bytes, const Request& answered) {
   RequestTap* const tap = model.tap();
@@ -32,8 +32,8 @@ inline void log_request(Model& model, const ServedRequest& served, std::span<con
   log_sampled(model, served, bytes, json_bytes, answered);
 }
 
-// Writes a request to the access log that came to no queue: one of no model that is there, or that
-// there was no room for. Counted nowhere.
+// A request that reached no queue, for the access log: its model does not exist, or there was no
+// capacity for it. Not counted anywhere.
 struct RefusedRequest {
   Protocol protocol;
   std::string_view model, version, id;  // as far as they are known
@@ -42,7 +42,7 @@ struct RefusedRequest {
 void log_refused(AccessLog& log, const RefusedRequest& refused, const Error& error);
 
 // Ends a queued request that was not served alone: stores the outcome in it, records it. Does not
-// hand it back. Without `progress` all that it did was to wait.
+// hand it back. Without `progress` the request only waited.
 void end_request(Model& model, Request& request, const Status& status,
                  const Progress* progress = nullptr);
 

@@ -1,4 +1,4 @@
-// The errors of requests that are not run, or not to their end. Any thread.
+// Errors of requests that do not run, or do not run to completion. Any thread.
 #include "engine/model/refusals.h"
 
 #include <string>

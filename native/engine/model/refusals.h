@@ -1,4 +1,4 @@
-// The errors of requests that are not run, or not to their end. Any thread.
+// Errors of requests that do not run, or do not run to completion. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ Error client_left();
 Error gone(uint32_t handle);
 // A model's queue did not accept a request: it is `closed`, or full.
 Error not_taken(Model& model, const Request& request, bool closed);
-// No instance is there to run what waits, and none could be started: `problem` says why.
+// There is no instance for the waiting requests and none could be started: `problem` is the reason.
 Error no_instance(const Model& model, const std::string& problem);
 // The model was unloaded while the request waited in its queue.
 Error unloaded_waiting(const Model& model);

@@ -1,4 +1,4 @@
-// A model's bounded queue. Hot path (queued requests), any thread.
+// Implements a model's bounded queue. Hot path (queued requests), any thread.
 #include "engine/model/request_queue.h"
 
 #include <algorithm>
@@ -85,7 +85,7 @@ RequestQueue::Push RequestQueue::push(Request* request, bool notify_now, uint64_
   return Push::Taken;
 }
 
-// Caller holds mutex_. True when the request is not to be run now: rejected, or moved back.
+// Caller holds mutex_. Returns true if the request must not run now: rejected, or moved back.
 bool RequestQueue::timed_out(Level& level, Request* request, uint64_t now,
                              std::vector<Request*>& late) {
   if (request->deadline_ns != 0 && now >= request->deadline_ns) {
@@ -108,7 +108,7 @@ bool RequestQueue::timed_out(Level& level, Request* request, uint64_t now,
   return true;
 }
 
-// Caller holds mutex_. Takes late requests out wherever they stand. Looks at them only when the
+// Caller holds mutex_. Removes late requests at any position. Scans the queue only when the
 // earliest limit has passed.
 void RequestQueue::move_late(std::vector<Request*>& late) {
   if (timed_ == 0) earliest_ns_ = kNever;
@@ -133,8 +133,8 @@ void RequestQueue::set_consumers(size_t max, std::chrono::nanoseconds idle) {
   idle_ = idle;
 }
 
-// The look without the lock cannot miss a consumer that ended: it did so before the caller pushed,
-// or saw what was pushed and stayed.
+// The check without the lock cannot miss a consumer that ended: it ended before the caller's push,
+// or saw the pushed request and stayed.
 bool RequestQueue::claim_consumer() {
   if (consumers_.load(std::memory_order_relaxed) >= consumers_max_) return false;
   std::lock_guard lock(mutex_);

@@ -1,6 +1,6 @@
 // A model's bounded queue of requests: by priority, then in order of arrival; late ones are
-// rejected or delayed as the policy of their level says. Any thread. Never blocks a producer.
-// Source of the policies: Triton's queue policies (docs/guides/batching.md).
+// rejected or delayed by the policy of their level. Any thread. Never blocks a producer. Source of
+// the policies: Triton's queue policies (docs/guides/batching.md).
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@
 
 namespace serval {
 
-// A consumer with nothing to do for so long ends: a thousand idle models have no threads.
+// An idle consumer ends after this time: a thousand idle models have no threads.
 inline constexpr std::chrono::nanoseconds kConsumerIdle = std::chrono::seconds(30);
 
 class RequestQueue {
@@ -26,9 +26,9 @@ class RequestQueue {
   explicit RequestQueue(QueueSettings settings);
 
   enum class Push : uint8_t { Taken, Full, Closed };
-  // Does not own the request. `notify` false: nobody is woken until notify() (a listener tells of
-  // all the requests of one turn at once).
-  // `limit_ns`: now_ns() at which its time is over, kNever = never.
+  // Does not own the request. `notify` false: no consumer is woken until notify() (a listener
+  // notifies once for all requests of one event-loop iteration). `limit_ns`: now_ns() at which its
+  // time limit passes, kNever = never.
   Push push(Request* request, bool notify, uint64_t& limit_ns);
   Push push(Request* request) {
     uint64_t limit_ns = kNever;
@@ -36,38 +36,38 @@ class RequestQueue {
   }
   void notify() { ready_.notify_one(); }
 
-  // Consumers come when they are needed and go when they are not. At most `max` at a time, each
-  // until it has waited for `idle`. Before the first request.
+  // Sets the limits of consumers, which start when they are needed and end when they are not: at
+  // most `max` at a time, each until it has waited for `idle`. Call before the first request.
   void set_consumers(size_t max, std::chrono::nanoseconds idle = kConsumerIdle);
-  // Whether one more is to be started: more waits than consumers that wait for it. Then the caller
-  // starts one, which tells when it is there, or takes that back. A request for each that starts
-  // counts as taken and not as waiting: the limits do not depend on how fast threads start.
+  // Returns whether one more consumer must be started: more requests wait than consumers wait for
+  // them. The caller then starts one, which reports its start, or withdraws the claim. One request
+  // per starting consumer counts as taken instead of waiting: so the limits do not depend on how
+  // fast threads start.
   bool claim_consumer();
   void arrive();
   void unclaim();
-  // For a consumer that take() left with nothing. True when it is to end: nothing waits.
+  // For a consumer whose take() returned nothing. Returns true if it must end: no request waits.
   bool retire();
 
-  // Waits until a request is there, the queue is closed, or now_ns() reaches `until_ns` (kNever: no
-  // longer than a consumer may idle). Hands out
-  // up to out.size() requests, those to be run next first; late ones go to `late` with
-  // Request::late set and must be answered too.
+  // Waits until there is a request, the queue is closed, or now_ns() reaches `until_ns` (kNever: at
+  // most the idle time of a consumer). Returns up to out.size() requests in the order in which to
+  // run them; late ones go to `late` with Request::late set and must be answered too.
   size_t take(std::span<Request*> out, uint64_t until_ns, std::vector<Request*>& late);
-  // For one consumer of one request: nullptr once it is to end. `late` as above, then with nullptr
-  // too.
+  // Takes one request for one consumer; nullptr when the consumer must end. `late` as above, then
+  // with nullptr too.
   Request* pop(std::vector<Request*>& late);
 
-  // Takes `request` out when it is all that waits. Lane's thread.
+  // Removes `request` if no other request waits. Lane's thread.
   bool take_if_alone(Request* request);
-  // Takes a waiting request out (its client went away). False when it is not waiting any more.
+  // Removes a waiting request (its client left). Returns false if it is no longer waiting.
   bool remove(Request* request);
-  // Late requests that must not wait for a consumer (rejected, past their deadline).
+  // Removes late requests that must not wait for a consumer (rejected, past their deadline).
   void expire(std::vector<Request*>& late);
-  // now_ns() before which expire() has nothing to do; kNever = nothing at all.
+  // The now_ns() before which expire() has nothing to do; kNever = nothing at all.
   uint64_t next_expiry_ns();
-  // Returns the waiting requests if there is no consumer and none starts: nobody would take them.
+  // Returns the waiting requests if there is no consumer and none starts: they would wait forever.
   std::vector<Request*> strand();
-  // Wakes everyone; returns what was waiting.
+  // Wakes all consumers; returns the waiting requests.
   std::vector<Request*> close();
 
   const QueueSettings& settings() const { return settings_; }
@@ -76,11 +76,11 @@ class RequestQueue {
   size_t consumers() const { return consumers_.load(std::memory_order_relaxed); }
   // Consumers that wait for a request.
   size_t waiting();
-  // The most that wait at the level of this priority.
+  // The most requests that may wait at the level of this priority.
   size_t limit_of(uint64_t priority) const;
   // The action of the priority's level for a request that waited too long.
   TimeoutAction action_of(uint64_t priority) const;
-  // The level a request of this priority goes to: 1..levels, 0 where there are none.
+  // The level of requests of this priority: 1..levels, 0 if there are none.
   uint32_t level_of(uint64_t priority) const;
 
  private:
@@ -102,11 +102,12 @@ class RequestQueue {
   size_t timed_ = 0;               // guarded by mutex_: waiting requests with a time limit
   uint64_t earliest_ns_ = kNever;  // guarded by mutex_: no limit of a waiting request is earlier
   bool closed_ = false;            // guarded by mutex_
-  size_t consumers_max_ = 0;       // fixed from the start, as is idle_
+  size_t consumers_max_ = 0;       // constant after start-up, as is idle_
   std::chrono::nanoseconds idle_ = kConsumerIdle;
   std::atomic<size_t> consumers_{0};  // changed under mutex_
   size_t waiting_ = 0;                // guarded by mutex_: consumers that wait for a request
-  size_t starting_ = 0;               // guarded by mutex_: consumers claimed and not there yet
+  // guarded by mutex_: consumers that were claimed and have not started yet
+  size_t starting_ = 0;
 };
 
 }  // namespace serval

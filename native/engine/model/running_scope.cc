@@ -1,4 +1,4 @@
-// Registration of requests that run. Hot path (queued requests); the thread that runs them.
+// Registers running requests. Hot path (queued requests); the thread that runs them.
 #include "engine/model/running_scope.h"
 
 #include "engine/watch/deadline_timer.h"

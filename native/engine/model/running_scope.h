@@ -1,4 +1,5 @@
-// Requests while their model runs them. Hot path (queued requests); the thread that runs them.
+// Registers requests while their model runs them. Hot path (queued requests); the thread that runs
+// them.
 #pragma once
 
 #include <span>
@@ -8,7 +9,7 @@
 
 namespace serval {
 
-// Counts requests among their model's running ones while this lives. Watches their deadlines.
+// Counts requests among their model's running ones during its lifetime. Watches their deadlines.
 class RunningScope {
  public:
   // Borrows the requests.

@@ -1,4 +1,5 @@
-// Hot path. Thread: the listener's (inline) or an instance's.
+// Serves one request: decode, check, run, encode. Hot path. Thread: the listener's (inline) or an
+// instance's.
 #include "engine/model/serve.h"
 
 #include <algorithm>
@@ -32,7 +33,7 @@ Method method_of(Protocol protocol) {
   return is_classify(protocol) ? Method::Classify : Method::Regress;
 }
 
-// TensorFlow Serving's protocols, in whose words errors are put.
+// Returns whether errors are worded as TensorFlow Serving words them.
 bool is_tensorflow(Protocol protocol) {
   return protocol == Protocol::V1Predict || protocol >= Protocol::TfPredict;
 }
@@ -55,7 +56,7 @@ bool is_v2(Protocol protocol) {
          protocol == Protocol::V2GrpcStream;
 }
 
-// The same for a tabular model, or one of tensors whose configuration wants its fields.
+// Decodes fields: for a tabular model, or for one of tensors whose configuration asks for fields.
 Status decode_table(const ServeInput& input, const Model& model, const TableSchema& table,
                     const ServeSettings& settings, Arena& arena, DecodedRequest& decoded) {
   const Signature& signature = model.signatures()[0];
@@ -125,7 +126,7 @@ Status encode(Protocol protocol, const Model& model, const DecodedRequest& decod
     case Protocol::V1Regress:
       return encode_v1_results(method_of(protocol), signature, decoded, outputs, settings,
                                response);
-    case Protocol::TfMultiInference: break;  // its tasks are served
+    case Protocol::TfMultiInference: break;  // its tasks are served separately
   }
   return make_error(ErrorCode::Internal, "unknown protocol");
 }
@@ -141,7 +142,7 @@ Error too_many_rows(Protocol protocol, const Model& model, uint32_t rows) {
                           model.spec().name + "', got " + std::to_string(rows));
 }
 
-// If the first dimension is the batch, all inputs must agree on it.
+// Checks that all inputs agree on the first dimension, if that is the batch.
 Status check_rows(Protocol protocol, const Model& model, const DecodedRequest& decoded) {
   const uint32_t limit = model.spec().batch.request_rows_max;
   const bool batched = model.batch_mode() == BatchMode::On;
@@ -166,7 +167,7 @@ Status check_rows(Protocol protocol, const Model& model, const DecodedRequest& d
   return {};
 }
 
-// A scalar that comes as one element of any rank. Source: Triton, where a scalar's shape is [1].
+// Accepts one element of any rank for a scalar. Source: Triton, where a scalar's shape is [1].
 void take_scalars(const Model& model, DecodedRequest& decoded) {
   const Signature& signature = model.signatures()[decoded.signature_index];
   const size_t count = std::min(decoded.inputs.size(), signature.inputs.size());
@@ -188,10 +189,10 @@ Status check_inputs(Protocol protocol, const Model& model, const DecodedRequest&
       decoded.inputs.size() < signature.required_inputs()) {
     return make_error(ErrorCode::Internal, "decoder left an input out");
   }
-  // A tabular model's codec has compared them with the fields.
+  // A tabular model's codec has compared the inputs with the fields.
   const size_t checked = model.table() == nullptr ? decoded.inputs.size() : 0;
   for (size_t i = 0; i < checked; ++i) {
-    if (decoded.inputs[i].dtype == DType::Invalid) continue;  // it may be absent
+    if (decoded.inputs[i].dtype == DType::Invalid) continue;  // an optional input
     if (Status fits = check_shape(signature.inputs[i], decoded.inputs[i].shape); !fits.ok()) {
       return fits;
     }
@@ -219,7 +220,7 @@ bool was_ended(const ServeInput& input) {
   return input.cancel != nullptr && input.cancel->cancelled();
 }
 
-// The four steps.
+// Runs the four steps.
 Status serve_steps(const ServeInput& input, Model& model, size_t replica_index,
                    const ServeSettings& settings, ServeMemory& memory, Request& out) {
   const Stopwatch watch;
@@ -271,7 +272,7 @@ Status decode_as_sent(const ServeInput& input, const Model& model, const ServeSe
   if (model.table() != nullptr) {
     return decode_table(input, model, *model.table(), settings, arena, decoded);
   }
-  // A body without JSON is one tensor and nothing else.
+  // A body without JSON is exactly one tensor.
   const TableSchema* const fields = model.shapes().fields();
   if (fields != nullptr && is_v2(input.protocol) && input.json_bytes != 0) {
     Status done = decode_table(input, model, *fields, settings, arena, decoded);
@@ -300,14 +301,14 @@ Status decode_as_sent(const ServeInput& input, const Model& model, const ServeSe
     case Protocol::V1Regress:
       return decode_v1_examples(input.body, method_of(input.protocol), settings.tf_check_method,
                                 signatures, settings, arena, decoded);
-    case Protocol::TfMultiInference: break;  // its tasks are served
+    case Protocol::TfMultiInference: break;  // its tasks are served separately
   }
   return make_error(ErrorCode::Internal, "unknown protocol");
 }
 
 Status decode_request(const ServeInput& input, const Model& model, const ServeSettings& settings,
                       Arena& arena, DecodedRequest& decoded) {
-  bool named = false;  // inputs are there, without Examples
+  bool named = false;  // inputs without Examples
   Status done = input.protocol == Protocol::V1Classify && model.table() == nullptr
                     ? decode_v1_classify(input.body, settings.tf_check_method, model.signatures(),
                                          settings, arena, decoded, named)
@@ -323,7 +324,7 @@ Status decode_request(const ServeInput& input, const Model& model, const ServeSe
   }
   std::vector<TensorView>& inputs = decoded.inputs;
   while (model.table() == nullptr && !inputs.empty() && inputs.back().dtype == DType::Invalid) {
-    inputs.pop_back();  // it may be absent
+    inputs.pop_back();  // an optional input
   }
   if (!decoded.shared.empty()) {
     const SharedRegions* const regions = model.services().shared_regions;
@@ -363,7 +364,7 @@ Status encode_answer(Protocol protocol, const Model& model, const DecodedRequest
     const std::span<const std::string> labels =
         model.shapes().labels(decoded.signature_index, index);
     const TensorSpec& spec = signature.outputs[index];
-    // Labels of the model's own are those of a row's columns.
+    // Labels from the model itself are those of a row's columns.
     const bool rows = model.batch_dim() || !spec.labels.empty();
     Status done = classify_output(spec.name, classes, rows, labels, arena, outputs[i]);
     if (!done.ok()) return done;
@@ -410,7 +411,7 @@ bool serve(const ServeInput& input, Model& model, size_t replica, uint64_t queue
     if (input.task == nullptr) log_request(model, served, input.body, input.json_bytes, out);
   }
   memory.arena.reset();
-  memory.decoded.shared.clear();  // regions that were unregistered meanwhile go now
+  memory.decoded.shared.clear();  // regions that were unregistered meanwhile are released now
   return !displaced;
 }
 

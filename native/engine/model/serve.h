@@ -1,5 +1,5 @@
-// One request from bytes to bytes: decode, check, run, encode. The same code on the listener's
-// thread (inline), on an instance thread (queued) and, in its pieces, in the batcher.
+// Serves one request from bytes to bytes: decode, check, run, encode. The same code runs on the
+// listener's thread (inline), on an instance thread (queued) and, in its parts, in the batcher.
 #pragma once
 
 #include "base/clock.h"
@@ -23,30 +23,29 @@ struct ServeMemory {
 
 struct ServeInput {
   Protocol protocol = Protocol::V1Predict;
-  std::span<const uint8_t> body;  // REST: kBodyPadding readable bytes behind it
+  std::span<const uint8_t> body;  // REST: followed by kBodyPadding readable bytes
   int64_t json_bytes = -1;        // V2 REST: Inference-Header-Content-Length, or -1
   const CancelFlag* cancel = nullptr;
-  // The body is a MultiInferenceRequest: the signature of that task of it that is to be served.
+  // If the body is a MultiInferenceRequest: the signature of the task to serve.
   const std::string_view* task = nullptr;
   CancelFlag* displace = nullptr;  // on a listener's thread: the flag of `cancel`; else null
 };
 
-// A queued request's. Borrows it.
+// Returns the input of a queued request. Borrows it.
 inline ServeInput input_of(const Request& request, const CancelFlag* cancel) {
   return {request.protocol, request.bytes(), request.json_bytes, cancel,
           request.group == nullptr ? nullptr : &request.task_signature};
 }
 
-// Serves one request: its outcome goes into `out` (see store_error()), it is timed for the inline
-// policy and recorded. An exception ends as an error. `queue_ns`: how long it waited before.
-// False: it took too long on a listener's thread and was ended. That is no answer and counts
-// nowhere: it is to be served anew.
-// Errors: those of the codecs and backends.
+// Serves one request: stores its outcome in `out` (see store_error()), times it for the inline
+// policy and records it. Turns an exception into an error. `queue_ns`: how long it waited before.
+// Returns false if it took too long on a listener's thread and was ended. Then there is no response
+// and nothing is counted: the caller must serve it again. Errors: those of the codecs and backends.
 bool serve(const ServeInput& input, Model& model, size_t replica, uint64_t queue_ns,
            const ServeSettings& settings, ServeMemory& memory, Request& out);
 
-// The options of a request's run. Outputs that exceed the response limit in memory could not be
-// encoded either.
+// Returns the options of a request's run. Outputs that exceed the response limit in memory could
+// not be encoded either.
 inline RunOptions run_options(const DecodedRequest& decoded, const CancelFlag* cancel,
                               const Limits& limits) {
   RunOptions options(cancel);
@@ -56,19 +55,20 @@ inline RunOptions run_options(const DecodedRequest& decoded, const CancelFlag* c
   return options;
 }
 
-// Adds to an error about a missing signature, as data, which signature and of which model.
+// Adds to an error about a missing signature, as data, the signature and its model.
 void explain_signature(const Model& model, Error& error);
 
-// Bytes to tensors as the client sent them, not checked against the signature. Errors: those of the
-// codecs.
+// Decodes bytes to tensors as the client sent them, not checked against the signature. Errors:
+// those of the codecs.
 Status decode_as_sent(const ServeInput& input, const Model& model, const ServeSettings& settings,
                       Arena& arena, DecodedRequest& decoded);
-// The pieces. Bytes to tensors, checked against the signature, in the shapes the model takes.
-// Errors: those of the codecs; invalid_argument (shape, more rows than the model's maximum).
+// The steps of serve(). Decodes bytes to tensors, checked against the signature, in the shapes the
+// model accepts. Errors: those of the codecs; invalid_argument (shape, more rows than the model's
+// maximum).
 Status decode_request(const ServeInput& input, const Model& model, const ServeSettings& settings,
                       Arena& arena, DecodedRequest& decoded);
-// Tensors to bytes: replaces what the response of `out` held. `outputs` are changed on their way to
-// the client's shapes and classes; text goes to `arena`.
+// Encodes tensors to bytes, which replace the response of `out`. Changes `outputs` to the client's
+// shapes and classes; text goes to `arena`.
 Status encode_answer(Protocol protocol, const Model& model, const DecodedRequest& decoded,
                      std::span<const uint32_t> output_indices, std::span<TensorView> outputs,
                      const ServeSettings& settings, Arena& arena, Request& out);

@@ -1,4 +1,5 @@
-// Tensors as a configuration presents them. make(): control plane; the rest: hot path, any thread.
+// Converts tensors between the model and its configuration. make(): control plane; the rest: hot
+// path, any thread.
 #include "engine/model/shapes.h"
 
 #include <algorithm>
@@ -30,19 +31,19 @@ size_t free_dims(const std::vector<int64_t>& dims) {
 
 bool first_dim_free(const std::vector<TensorSpec>& tensors) {
   return std::all_of(tensors.begin(), tensors.end(), [](const TensorSpec& tensor) {
-    if (tensor.may_be_absent) return true;  // a request that has it runs alone
+    if (tensor.may_be_absent) return true;  // a request that has this input runs alone
     return !tensor.unknown_rank && !tensor.dims.empty() && tensor.dims[0] == -1;
   });
 }
 
-// Whether clients give a scalar of the model's as one element, as Triton has it: its configurations
-// have no other way to write a scalar than dims of ones.
+// Returns whether clients give a scalar of the model as one element, as in Triton, whose
+// configurations can write a scalar only as dims of ones.
 bool is_scalar_as_ones(const std::vector<int64_t>& dims, const TensorSpec& tensor) {
   return !tensor.unknown_rank && tensor.dims.empty() && !dims.empty() &&
          std::all_of(dims.begin(), dims.end(), [](int64_t dim) { return dim == 1; });
 }
 
-// The dims a client sees; narrower where the model itself is.
+// Merges the dims of the configuration into the tensor; keeps the model's where they are narrower.
 void narrow(const std::vector<int64_t>& dims, TensorSpec& tensor) {
   if (tensor.unknown_rank || tensor.dims.size() != dims.size()) {
     tensor.symbols.assign(dims.size(), "");
@@ -79,7 +80,7 @@ Result<ModelShapes> ModelShapes::make(const ModelSpec& spec,
       const auto index = static_cast<size_t>(found - tensors.begin());
       if (!input && !one.labels.empty()) {
         shapes.labels_[index] = one.labels;
-        if (!found->labels.empty()) found->labels = one.labels;  // they win over the model's own
+        if (!found->labels.empty()) found->labels = one.labels;  // they replace the model's own
       }
       const bool scalar = one.model_dims.empty() && is_scalar_as_ones(one.dims, *found);
       const bool reshaped = scalar || (!one.model_dims.empty() && one.model_dims != one.dims);

@@ -1,4 +1,4 @@
-// The tensors of a model as its configuration wants them seen: dims merged with the backend's,
+// The tensors of a model as its configuration presents them: dims merged with the backend's,
 // reshapes, labels. Immutable after load; any thread.
 #pragma once
 
@@ -14,22 +14,22 @@ namespace serval {
 
 class ModelShapes {
  public:
-  // Merges `spec.inputs` and `spec.outputs` into the first signature.
-  // Errors: model_invalid: an unknown tensor, dims that contradict the model's, a reshape whose
-  // free dims differ in number, inputs that cannot be fields (spec.extended_v2).
+  // Merges `spec.inputs` and `spec.outputs` into the first signature. Errors: model_invalid: an
+  // unknown tensor, dims that contradict the model's, a reshape whose free dims differ in number,
+  // inputs that cannot be fields (spec.extended_v2).
   static Result<ModelShapes> make(const ModelSpec& spec,
                                   const std::vector<Signature>& from_backend);
 
   const std::vector<Signature>& signatures() const { return signatures_; }
-  // The first dim of every input and output of every signature is free.
+  // Whether the first dim of every input and output of every signature is free.
   bool batchable() const { return batchable_; }
-  // The inputs as fields of V2's extension, where the configuration of a model of tensors asks for
-  // it, else null.
+  // The inputs as fields of V2's extension, if the configuration of a model of tensors asks for it,
+  // else null.
   const TableSchema* fields() const { return fields_ ? &*fields_ : nullptr; }
-  // Every input has dims behind the first.
+  // Whether every input has trailing dimensions.
   bool rows_have_dims() const;
-  // From what the client sent to what the model takes, and back. Views only change their shape.
-  // Only the first signature has reshapes and labels.
+  // Converts from the client's shapes to the model's, and back. Views only change their shape. Only
+  // the first signature has reshapes and labels.
   void to_model(uint32_t signature, std::span<TensorView> inputs) const;
   void to_client(uint32_t signature, std::span<const uint32_t> output_indices,
                  std::span<TensorView> outputs) const;

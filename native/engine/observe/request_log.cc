@@ -1,4 +1,5 @@
-// The request log. Bytes are copied before the lock is taken; the lock covers one move. Any thread.
+// Implements the request log. Bytes are copied before the lock is taken; the lock covers one move.
+// Any thread.
 #include "engine/observe/request_log.h"
 
 #include <algorithm>
@@ -11,12 +12,12 @@ namespace serval {
 namespace {
 
 constexpr double kWhole = 4294967296.0;  // a rate of 1 in RequestTap's steps
-// Approximate size of an entry beside its bytes: it bounds the number of empty entries that wait.
+// Approximate size of an entry without its bytes: it bounds the number of empty entries that wait.
 constexpr size_t kEntryBytes = 512;
 
 uint64_t step_of(double rate) {
   if (!(rate > 0)) return 0;
-  // Rounded down: with 0.3 the part of 100 requests is 30, not a hair more.
+  // Rounded down: with 0.3, exactly 30 of 100 requests are logged.
   return std::max<uint64_t>(1, static_cast<uint64_t>(std::min(rate, 1.0) * kWhole));
 }
 
@@ -32,7 +33,7 @@ void RequestTap::set(LogRate rate) {
   tensorflow_.store(rate.tensorflow, std::memory_order_relaxed);
   const uint64_t step = step_of(rate.rate);
   if (step == step_.load(std::memory_order_relaxed)) return;
-  // A hair below the next whole: the first request is one.
+  // Just below the next whole number, so that the first request is logged.
   passed_.store((UINT64_C(1) << 32) - 1, std::memory_order_relaxed);
   step_.store(step, std::memory_order_relaxed);
 }

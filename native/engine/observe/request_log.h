@@ -1,6 +1,6 @@
-// The request log's engine side: a tap for each model's name says which requests are logged, and
-// copies of those and of their answers wait here, within a limit, until the main thread takes them.
-// Taps: hot path, any thread. The rest: whoever logs, any thread; rates and take: control plane.
+// The request log's engine side: a tap for each model name decides which requests are logged, and
+// copies of those and of their responses wait here, up to a limit, until the main thread takes
+// them. Taps: hot path, any thread. Recording: any thread; rates and take: control plane.
 #pragma once
 
 #include <atomic>
@@ -21,14 +21,15 @@
 
 namespace serval {
 
-// Logged requests and their answers that wait to be written, in all; and what is taken at a time.
+// Limits of the bytes of logged requests and responses: those that wait to be written, and those
+// taken at a time.
 inline constexpr size_t kRequestLogBytesMax = 64u << 20;
 inline constexpr size_t kRequestLogTakeBytes = 4u << 20;
 
-// How many of a model's requests are logged, and in which form.
+// The fraction of a model's requests to log, and the form of the log.
 struct LogRate {
   double rate = 0;          // 0 .. 1
-  bool tensorflow = false;  // all become TensorFlow Serving's messages
+  bool tensorflow = false;  // all are logged as TensorFlow Serving's messages
 };
 
 // The tap of all versions of one model.
@@ -38,10 +39,10 @@ class RequestTap {
   RequestTap(const RequestTap&) = delete;
   RequestTap& operator=(const RequestTap&) = delete;
 
-  // One relaxed load.
+  // Costs one relaxed load.
   bool on() const { return step_.load(std::memory_order_relaxed) != 0; }
-  // Whether the request that asks is logged: the first, and from then on so evenly that of n
-  // requests rate * n are, rounded up. One relaxed load when off.
+  // Returns whether to log the current request. Logs the first, and then evenly, so that rate * n
+  // of n requests, rounded up, are logged. Costs one relaxed load when off.
   bool sample() {
     const uint64_t step = step_.load(std::memory_order_relaxed);
     if (step == 0) return false;
@@ -54,7 +55,7 @@ class RequestTap {
  private:
   std::atomic<uint64_t> step_{0};  // the rate, in 2^-32
   std::atomic<uint64_t> passed_{
-      0};  // sum of steps; where it becomes a whole one more, one is logged
+      0};  // sum of steps; a request is logged whenever it reaches the next whole number
   std::atomic<bool> tensorflow_{false};
 };
 
@@ -69,17 +70,17 @@ struct LoggedBytes {
   std::span<const uint8_t> request, response;
 };
 
-// One that waits to be taken.
+// A logged request that waits to be taken.
 struct LoggedEntry {
   Protocol protocol;
   ErrorCode code;
-  bool tensorflow;  // wanted in that form
-  uint32_t handle;  // of the model that it was for
+  bool tensorflow;  // logged as a message of TensorFlow Serving
+  uint32_t handle;  // handle of the request's model
   std::string model, version, id;
   uint64_t time_ms, total_us;
   int64_t json_bytes;
   size_t response_json_bytes, response_bytes;
-  ByteBuffer bytes;  // the response, and behind it the request
+  ByteBuffer bytes;  // the response, followed by the request
 
   std::span<const uint8_t> response() const { return bytes.bytes().first(response_bytes); }
   std::span<const uint8_t> request() const { return bytes.bytes().subspan(response_bytes); }
@@ -87,9 +88,9 @@ struct LoggedEntry {
 
 // Outcomes of logged requests since the last count.
 struct LogCounts {
-  uint64_t written = 0;    // records in files
+  uint64_t written = 0;    // records written to files
   uint64_t unwritten = 0;  // a file could not be written
-  uint64_t formless = 0;   // there is no such record of them
+  uint64_t formless = 0;   // they have no such form
   uint64_t stopped = 0;    // logs that cannot be written now
 };
 struct LogTotals {
@@ -99,27 +100,27 @@ struct LogTotals {
 
 class RequestLog {
  public:
-  // Entries that wait are charged to `budget`, and are no more than an eighth of it. Borrows it.
+  // Charges waiting entries to `budget`, at most an eighth of it. Borrows it.
   explicit RequestLog(MemoryBudget& budget);
 
-  // The tap of all versions of the model, which lives as long as somebody has it.
+  // Returns the tap of all versions of the model, which exists as long as it has holders.
   std::shared_ptr<RequestTap> tap(const std::string& model);
-  // From now on; "" stands for models that are not named.
+  // Sets the rates from now on; "" is the rate of models that are not named.
   void set_rates(std::map<std::string, LogRate> rates);
 
-  // Copies a request that its tap chose. Where there is no room it is counted instead; it never
-  // waits for memory or for whoever takes.
+  // Copies a request that its tap chose. If there is no space, it is counted as dropped; never
+  // waits for memory or for a reader.
   void record(uint32_t handle, const std::string& model, const std::string& version,
               bool tensorflow, const LoggedBytes& bytes);
 
   struct Taken {
     std::vector<LoggedEntry> entries;  // the oldest first
-    uint64_t dropped = 0;              // since the last one
+    uint64_t dropped = 0;              // since the last take
     bool more = false;
   };
-  // Entries of up to `bytes_max` bytes, or one.
+  // Takes entries of up to `bytes_max` bytes in total, at least one.
   Taken take(size_t bytes_max);
-  // Counts entries that were taken and could not be handed over.
+  // Counts entries that were taken and could not be delivered.
   void drop(uint64_t entries);
   // Adds the outcomes of entries that were taken, and sets how many logs are stopped now.
   void count(const LogCounts& counts);
@@ -134,7 +135,7 @@ class RequestLog {
   std::mutex taps_mutex_;
   std::map<std::string, LogRate> rates_;                   // guarded by taps_mutex_
   std::map<std::string, std::weak_ptr<RequestTap>> taps_;  // guarded by taps_mutex_
-  size_t taps_max_ = 64;  // guarded by taps_mutex_: where those that nobody has are dropped
+  size_t taps_max_ = 64;  // guarded by taps_mutex_: size at which taps without holders are removed
   std::mutex mutex_;
   std::deque<LoggedEntry> entries_;  // guarded by mutex_
   size_t bytes_ = 0;                 // guarded by mutex_: of entries_

@@ -1,6 +1,6 @@
-// Whether a request is traced: one in so many, so many still. One for all models, and one for each
-// model that has a rule of its own; never freed before the engine, so that a thread may go on with
-// one that was replaced. Hot path where tracing is on; any thread.
+// Decides whether a request is traced: one in `one_in`, at most `count` more. One sampler for all
+// models, and one for each model that has its own rule; never freed before the engine, so that a
+// thread may still use one that was replaced. Hot path while tracing is on; any thread.
 #pragma once
 
 #include <atomic>
@@ -8,16 +8,16 @@
 
 namespace serval {
 
-// A rule's settings.
+// A tracing rule's settings.
 struct TraceRate {
   bool on = false;
-  uint32_t one_in = 0;  // 0 = only those whose caller traces them
-  int64_t count = -1;   // how many still; -1 = any number
+  uint32_t one_in = 0;  // 0 = only requests whose caller traces them
+  int64_t count = -1;   // how many more requests; -1 = no limit
 };
 
 class TraceSampler {
  public:
-  // Counts begin anew. Control plane.
+  // Sets the rate and restarts the counts. Control plane.
   void set(const TraceRate& rate) {
     on_.store(false, std::memory_order_relaxed);
     seen_.store(0, std::memory_order_relaxed);
@@ -31,7 +31,7 @@ class TraceSampler {
   }
   bool on() const { return on_.load(std::memory_order_relaxed); }
 
-  // Hot path; counts a request, and says whether it is one to be traced.
+  // Counts a request, and returns whether to trace it. Hot path.
   bool sample() {
     const uint32_t one_in = one_in_.load(std::memory_order_relaxed);
     int64_t left = left_.load(std::memory_order_relaxed);

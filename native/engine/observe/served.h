@@ -12,13 +12,13 @@
 
 namespace serval {
 
-// Nanoseconds of the steps of one request, as far as they were reached.
+// Nanoseconds of each step of one request that was reached.
 struct ServeTimes {
   uint64_t input_ns = 0, infer_ns = 0, output_ns = 0;
   uint32_t rows = 1;
 };
 
-// How far a request came: its id, known once it was decoded, and the time it waited before.
+// The progress of a request: its id, once it was decoded, and the time it waited before.
 struct Progress {
   std::string_view id;
   uint64_t queue_ns = 0;

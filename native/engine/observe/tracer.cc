@@ -1,4 +1,4 @@
-// Rules and records of traces. Traced requests and control plane; any thread.
+// Applies trace rules and keeps trace records. Traced requests and control plane; any thread.
 #include "engine/observe/tracer.h"
 
 #include <algorithm>
@@ -120,7 +120,8 @@ void Tracer::record(const Trace& trace, const std::string& model, const std::str
                     const ServedRequest& served) {
   recorded_.fetch_add(1, std::memory_order_relaxed);
   const Progress& progress = served.progress;
-  // From when it came: what it spent on a run that was given up, before it was queued, it waited.
+  // From its arrival on: the time of a run that was given up before it was queued counts as
+  // waiting.
   const uint64_t total_ns = std::max(now_ns() - trace.start_ns, served.total_ns);
   const uint64_t before_ns = progress.queue_ns != 0 ? total_ns - served.total_ns : 0;
   Record record{trace,

@@ -1,5 +1,5 @@
-// Which requests are traced, and what there is to say of those that were: kept in memory until the
-// main thread takes it. Any thread. Off, a request pays one relaxed load.
+// Decides which requests are traced, and keeps their records in memory until the main thread takes
+// them. Any thread. When off, a request costs one relaxed load.
 #pragma once
 
 #include <atomic>
@@ -22,20 +22,20 @@
 
 namespace serval {
 
-// Untaken records; what comes above is counted as dropped. A record is at most about 2 KB.
+// Limit of untaken records; more are counted as dropped. A record is at most about 2 KB.
 inline constexpr size_t kTraceRecordsMax = 4096;
 inline constexpr size_t kTraceIdBytesShown = 256;  // of a request's id
 
-// One model's rule; `model` "" is the rule of all that have none of their own.
+// One model's rule; `model` "" is the rule of all models without their own.
 struct TraceRule {
   std::string model;
-  bool own = true;  // false: it has none any more
+  bool own = true;  // false: the model's own rule is removed
   TraceRate rate;
 };
 
 struct TraceRules {
   std::vector<TraceRule> rules;
-  bool parents = false;  // callers' context counts
+  bool parents = false;  // whether callers' trace context is used
 
   // Errors: invalid_argument.
   static Result<TraceRules> parse(std::span<const uint8_t> bytes);
@@ -47,32 +47,33 @@ class Tracer {
   Tracer(const Tracer&) = delete;
   Tracer& operator=(const Tracer&) = delete;
 
-  // Hot path; whether any model's requests may be traced.
+  // Whether any model's requests may be traced. Hot path.
   bool on() const { return on_.load(std::memory_order_relaxed); }
-  // Whether callers' context counts.
+  // Whether callers' trace context is used.
   bool reads_parents() const { return reads_parents_.load(std::memory_order_relaxed); }
-  // Another one each time that tracing was on and is not any more.
+  // Changes each time that tracing is switched off.
   uint64_t generation() const { return generation_.load(std::memory_order_relaxed); }
-  // Once on, always: there is something to be counted.
+  // Remains true once tracing was on: then there are counts.
   bool was_on() const { return was_on_.load(std::memory_order_relaxed); }
 
-  // Sets rules; the models that they are of must then be given sampler_of() anew. Control plane.
+  // Sets rules; the models concerned must then get the result of sampler_of() again. Control plane.
   void set(const TraceRules& rules);
-  // That a model goes by. Any thread.
+  // Returns the sampler that applies to a model. Any thread.
   TraceSampler* sampler_of(std::string_view model);
 
-  // The trace of a request that begins; null: it is not traced. A caller's decision counts before
-  // the rate, as OpenTelemetry's ParentBased has it. Takes the parent.
+  // Returns the trace of a request that begins; null: it is not traced. A caller's decision takes
+  // precedence over the rate, as in OpenTelemetry's ParentBased. Moves from the parent.
   std::unique_ptr<Trace> begin(TraceSampler& sampler, std::optional<TraceParent>& parent);
-  // Another request of the same call.
+  // Returns the trace of another request of the same call.
   static std::unique_ptr<Trace> beside(const Trace& first);
 
-  // Keeps what there is to say of a request that has ended. Any thread.
+  // Keeps the record of a request that has ended. Any thread.
   void record(const Trace& trace, const std::string& model, const std::string& version,
               const ServedRequest& served);
-  // All records since the last call and the rules' counts, as a TraceTake. False: out of memory.
+  // Takes all records since the last call and the rules' counts, as a TraceTake. Returns false if
+  // out of memory.
   bool take(ByteBuffer& out);
-  // Traces that were taken and could not be written or sent.
+  // Counts traces that were taken and could not be written or sent.
   void count_lost(uint64_t traces) { dropped_.fetch_add(traces, std::memory_order_relaxed); }
 
   uint64_t recorded() const { return recorded_.load(std::memory_order_relaxed); }

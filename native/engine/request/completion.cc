@@ -1,4 +1,4 @@
-// The queue of finished requests. Hot path (queued requests); any thread.
+// Returns finished requests to their lanes. Hot path (queued requests); any thread.
 #include "engine/request/completion.h"
 
 #include <utility>
@@ -10,7 +10,8 @@ namespace serval {
 
 namespace {
 
-// Answers are copied as they are taken, and their memory is given back after all of one wake-up.
+// Limits the response bytes of one wake-up: they are copied as they are taken, and their memory is
+// released only after all of them.
 constexpr size_t kAnswerBytesPerWake = 2u << 20;
 
 }  // namespace

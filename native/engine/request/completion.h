@@ -1,5 +1,4 @@
-// The way of finished requests back to the thread of their lane. Hot path (queued requests); any
-// thread.
+// Returns finished requests to the thread of their lane. Hot path (queued requests); any thread.
 #pragma once
 
 #include <condition_variable>
@@ -14,26 +13,27 @@
 
 namespace serval {
 
-// The requests of one lane that others work on, and those of them that are done.
+// The number of a lane's requests that other threads work on, and those that are finished.
 class CompletionQueue {
  public:
   explicit CompletionQueue(LaneHooks& hooks) : hooks_(hooks) {}
 
-  // Counts requests that are handed to others, or taken back. Lane's thread.
+  // Counts requests that are handed to other threads, or withdrawn. Lane's thread.
   void add_working(int change);
-  // Any thread: hands finished requests back to the listener's thread. Not empty.
+  // Hands finished requests back to the listener's thread; at least one. Any thread.
   void complete(std::span<Request* const> requests);
-  // The same for one that the listener's thread finished, which it takes without being woken.
+  // Does the same for one that the listener's thread finished, without waking that thread.
   void complete_here(Request& request);
-  // Up to `out.size()` finished requests for one wake-up. Lane's thread.
+  // Takes up to `out.size()` finished requests for one wake-up. Lane's thread.
   size_t take(std::span<Request*> out);
   bool empty();
-  // Any thread: the listener's is to look at what changed.
+  // Wakes the listener's thread, so that it checks what changed. Any thread.
   void wake();
 
-  // From now on nobody is woken.
+  // Stops all wake-ups.
   void close();
-  // After close(): blocks until nobody works on a request of this lane. What was not taken.
+  // After close(): blocks until no thread works on a request of this lane. Returns the requests
+  // that were not taken.
   const std::deque<Request*>& wait_for_all();
 
  private:
@@ -45,10 +45,10 @@ class CompletionQueue {
   bool closed_ = false;             // guarded by mutex_
 };
 
-// Hands requests whose outcome is stored back to their lanes, those of one at once.
+// Hands requests whose outcome is stored back to their lanes, with one call per lane.
 void complete_all(std::span<Request* const> requests);
 void complete_one(Request& request);
-// Both for one request.
+// Stores the outcome and hands the request back.
 void finish_request(Request& request);
 void finish_request(Request& request, const Error& error);
 

@@ -8,9 +8,9 @@
 
 namespace serval {
 
-// Our own code throws nothing. The allocator does, and foreign code that a backend does not fence
-// in: such an exception fails one request or one load, not the process. `work` returns a Status or
-// a Result.
+// Our own code does not throw. The allocator does, and so does foreign code that a backend does not
+// guard: such an exception fails one request or one load, not the process. `work` returns a Status
+// or a Result.
 template <typename Work>
 auto guarded(const Work& work) -> decltype(work()) {
   try {

@@ -1,6 +1,6 @@
-// The lane of a request, as the threads see it that work on the request: the settings it is served
-// by, and the queue that takes it back when it is finished. A request keeps its home, and so its
-// lane, alive while it is queued. Hot path; each call names its thread.
+// A request's lane, as seen by threads that work on the request: the settings that apply to it, and
+// the queue that returns it when it is finished. A request keeps its home, and so its lane, alive
+// while it is queued. Hot path; each call names its thread.
 #pragma once
 
 #include <atomic>
@@ -22,13 +22,13 @@ class Home {
   const ServeSettings& settings() const { return settings_; }  // any thread
   CompletionQueue& completions() { return completions_; }
 
-  // Any thread: makes the lane's thread pick up a new table and, with `drop_kept`, release the
-  // memory that free slots, and the thread's own hooks, keep for later requests.
+  // Makes the lane's thread pick up a new table and, with `drop_kept`, release the memory that free
+  // slots, and the thread's own hooks, keep for later requests. Any thread.
   void poke(bool drop_kept = false) {
     if (drop_kept) drop_due_.store(true);
     completions_.wake();
   }
-  // Lane's thread: whether kept memory is to be released; true once per poke.
+  // Returns whether to release kept memory; true once per poke. Lane's thread.
   bool take_drop_due() {
     return drop_due_.load(std::memory_order_relaxed) && drop_due_.exchange(false);
   }

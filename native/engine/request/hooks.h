@@ -1,4 +1,4 @@
-// Services of a lane's owner for the lane. Hot path; each call names its thread.
+// Services that a lane's owner provides to the lane. Hot path; each call names its thread.
 #pragma once
 
 namespace serval {
@@ -7,12 +7,12 @@ class LaneHooks {
  public:
   virtual ~LaneHooks() = default;
   virtual void wake() = 0;  // any thread; must not block
-  // Listener's thread: keeps the current message's bytes; nullptr where it cannot.
+  // Keeps the current message's bytes; nullptr if it cannot. Listener's thread.
   virtual void* pin() = 0;
   virtual void unpin(void* pin) = 0;  // listener's thread
-  // Listener's thread: nothing large is under way; what is kept for later requests may go.
+  // Releases memory kept for later requests: no large request is in progress. Listener's thread.
   virtual void drop_kept() {}
-  // Whether flush() is called at the end of every turn of the thread's event loop.
+  // Whether flush() is called at the end of every iteration of the thread's event loop.
   virtual bool ends_turns() { return false; }
 };
 

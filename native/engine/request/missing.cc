@@ -1,4 +1,4 @@
-// The bytes of a missing model, version, label or signature. Any thread.
+// Encodes a missing model, version, label or signature. Any thread.
 #include "engine/request/missing.h"
 
 #include "base/generated/engine_generated.h"

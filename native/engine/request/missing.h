@@ -1,5 +1,5 @@
-// The model, version, label or signature that a request names and the engine does not have. It
-// travels as data: JavaScript words it, or a gRPC listener (calls/missing_words). Hot path
+// The model, version, label or signature that a request names and the engine does not have. It is
+// passed on as data: JavaScript or a gRPC listener (calls/missing_words) words it. Hot path
 // (errors); any thread.
 #pragma once
 
@@ -13,7 +13,7 @@ namespace serval {
 
 // The fields of fb::Missing. Borrows all but the version.
 struct Missing {
-  // Unknown labels and bad numbers are invalid_argument.
+  // Returns invalid_argument for unknown labels and bad numbers, else not found.
   ErrorCode code() const;
   // The bytes of a fb::Missing.
   std::string pack() const;
@@ -22,10 +22,10 @@ struct Missing {
   std::string_view model, label, reason, signature, request_id;
   std::string version;
   int64_t found_version = 0;
-  bool known = false;  // the registry knows more of it
+  bool known = false;  // the registry has more information about it
 };
 
-// The text of a missing part for a log; the client gets it in its protocol's words.
+// Returns the text of a missing part for a log; clients get the words of their protocol.
 std::string text_of_missing(const Error& error);
 
 }  // namespace serval

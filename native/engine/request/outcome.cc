@@ -1,4 +1,4 @@
-// Errors as responses. Hot path (errors); the thread that has the request.
+// Writes errors as responses. Hot path (errors); the thread that has the request.
 #include "engine/request/outcome.h"
 
 #include <string_view>

@@ -10,9 +10,9 @@
 
 namespace serval {
 
-// Writes what is missing and the text of an error into the response of `out`.
+// Writes the missing part and the text of an error into the response of `out`.
 void put_error(const Error& error, Request& out);
-// Writes an error into `out`: the code, what is missing and the text. On a stream the response is
+// Writes an error into `out`: the code, the missing part and the text. On a stream the response is
 // the message that carries the error for `message`, and the code is Ok.
 void store_error(Protocol protocol, std::span<const uint8_t> message, const Error& error,
                  Request& out);

@@ -16,7 +16,7 @@ constexpr bool is_rest(Protocol protocol) {
          protocol == Protocol::V1Classify || protocol == Protocol::V1Regress;
 }
 
-// A message that names its model inside, and which of the two forms it names it in.
+// Whether the request is a message that names its model, and in which of the two forms.
 constexpr bool is_message(Protocol protocol) { return !is_rest(protocol); }
 constexpr bool is_tf_message(Protocol protocol) {
   return protocol == Protocol::TfPredict || protocol == Protocol::TfClassify ||

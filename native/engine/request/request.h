@@ -1,5 +1,5 @@
-// One request on its way: what the listener's thread and an instance thread hand to each other.
-// A Request belongs to its listener's slot table and is reused; the ticket names slot and use.
+// One request in progress, which the listener's thread and an instance thread hand to each other. A
+// Request belongs to its listener's slot table and is reused; the ticket names slot and use.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ class Model;
 struct TaskGroup;
 
 // Written by the listener's thread until it is queued, by the instance thread until it is
-// completed, by the listener's thread again afterwards. `cancel` may be put up at any time by the
+// completed, by the listener's thread again afterwards. `cancel` may be set at any time by the
 // listener's thread, and by others while the request is in its model's RunningRequests.
 struct Request {
   uint32_t slot = 0;
@@ -35,28 +35,29 @@ struct Request {
   Protocol protocol = Protocol::V1Predict;
   int64_t json_bytes = -1;
   ByteBuffer body;
-  std::span<const uint8_t> pinned;   // gRPC: JavaScript's own bytes, or a group's, not `body`
-  void* pin = nullptr;               // addon's reference that keeps them; dropped on the JS thread
+  std::span<const uint8_t> pinned;  // gRPC: bytes that JavaScript or a group owns, not `body`
+  // addon's reference that keeps those bytes; dropped on the JS thread
+  void* pin = nullptr;
   std::shared_ptr<TaskGroup> group;  // of a MultiInferenceRequest and of each of its tasks
-  std::string_view task_signature;   // of such a task: what it runs
+  std::string_view task_signature;   // for such a task: the signature to run
   std::shared_ptr<Model> model;
   std::shared_ptr<Home> home;  // set while queued: keeps its lane alive
   CancelFlag cancel;
-  size_t running_at = 0;         // its place there
-  Stopwatch queued;              // since when it waits
+  size_t running_at = 0;         // its index there
+  Stopwatch queued;              // when it began to wait
   std::unique_ptr<Trace> trace;  // null: it is not traced
 
-  // Its place in the queue; written by the listener's thread before it is pushed.
+  // Its position in the queue; written by the listener's thread before it is pushed.
   SchedulePolicy schedule;
   uint64_t deadline_ns = 0;        // now_ns() by which it must have begun; 0 = none
-  uint64_t policy_timeout_ns = 0;  // the same by the queue's policy
+  uint64_t policy_timeout_ns = 0;  // the same, from the queue's policy
   enum class Late : uint8_t { No, Timeout, Deadline };
-  Late late = Late::No;  // set by the queue when it hands the request back instead of to be run
+  Late late = Late::No;  // set by the queue when it hands the request back without a run
 
   ErrorCode code = ErrorCode::Ok;
-  ByteBuffer response;               // answer, or the error's text
+  ByteBuffer response;               // response, or the error's text
   size_t json_bytes_out = 0;         // V2 REST with binary data: length of the JSON
-  uint32_t response_generation = 0;  // of the memory behind `response`: JavaScript's mapping
+  uint32_t response_generation = 0;  // generation of the memory of `response`: JavaScript's mapping
   const uint8_t* response_mapped = nullptr;
   size_t response_mapped_bytes = 0;
 

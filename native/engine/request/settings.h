@@ -1,4 +1,4 @@
-// The process's configuration as one request is served by it. Data only; any thread.
+// The process-wide settings that apply to each request. Data only; any thread.
 #pragma once
 
 #include "base/limits.h"

@@ -1,4 +1,4 @@
-// Trace ids and W3C trace contexts. Traced requests only, any thread.
+// Makes trace ids and parses W3C trace contexts. Traced requests only, any thread.
 #include "engine/request/trace.h"
 
 #include <sys/random.h>
@@ -53,7 +53,7 @@ void fill(std::span<uint8_t> id) {
   do {
     const ssize_t got = getrandom(id.data(), id.size(), 0);
     if (got == static_cast<ssize_t>(id.size())) continue;
-    // None to be had: what the clock says, mixed. Ids need only differ.
+    // No random numbers available: mix the clock. Ids only need to differ.
     uint64_t value = now_ns();
     for (uint8_t& byte : id) {
       value = value * 6364136223846793005u + 1442695040888963407u;
@@ -77,7 +77,7 @@ std::optional<TraceParent> parse_trace_parent(std::string_view parent, std::stri
       !read_hex(parent.substr(kFlagsAt), flags)) {
     return std::nullopt;
   }
-  // A later version may have more after these fields, which is ignored.
+  // A later version may have more fields after these; they are ignored.
   const bool longer = parent.size() > kParentBytes;
   if (version[0] == 0xff || (version[0] == 0 && longer) ||
       (longer && parent[kParentBytes] != '-') || is_zero(read.trace_id) || is_zero(read.span_id)) {

@@ -1,5 +1,5 @@
 // The trace of a request, and the context that its caller sent. A request that is not traced has
-// none. Hot path; any thread, one at a time has a request's.
+// none. Hot path; any thread, but one at a time for each request.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ namespace serval {
 using TraceId = std::array<uint8_t, 16>;
 using SpanId = std::array<uint8_t, 8>;
 
-// The batch that a traced request ran in, as a span of its own.
+// The batch that a traced request ran in, exported as its own span.
 struct TraceBatch {
   TraceId trace_id{};
   SpanId span_id{};
@@ -31,7 +31,7 @@ struct Trace {
   TraceBatch batch;
 };
 
-// A caller's context.
+// A caller's trace context.
 struct TraceParent {
   TraceId trace_id{};
   SpanId span_id{};
@@ -44,13 +44,13 @@ struct TraceParent {
 // Context 3.2, 3.3.
 std::optional<TraceParent> parse_trace_parent(std::string_view parent, std::string_view state);
 
-// "00-<trace>-<span>-01": the header of a traced request's answer.
+// Returns "00-<trace>-<span>-01": the header of a traced request's response.
 std::string trace_parent_text(const TraceId& trace_id, const SpanId& span_id);
 
-// The trace's id in hexadecimal digits.
+// Returns the trace's id in hexadecimal digits.
 std::string trace_id_text(const TraceId& trace_id);
 
-// New ids, which are not all zero. From the kernel's random numbers.
+// Makes a new id from the kernel's random numbers; never all zero.
 void make_trace_id(TraceId& id);
 void make_span_id(SpanId& id);
 

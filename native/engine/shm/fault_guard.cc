@@ -1,5 +1,5 @@
-// The handler of missing pages. It uses atomics without locks and mmap, which on Linux is a bare
-// system call: both are safe in a signal handler.
+// Handles missing pages. Uses atomics without locks and mmap, which on Linux is a bare system call:
+// both are safe in a signal handler.
 #include "engine/shm/fault_guard.h"
 
 #include <signal.h>
@@ -22,8 +22,8 @@ uintptr_t page_bytes = 0;               // set before the handler is
 struct sigaction before = {};           // likewise
 std::mutex claim_mutex;
 
-// The region that `address` lies in, or null. `begin` is read twice: an entry that is given to
-// another region meanwhile is not taken for either.
+// Returns the region that contains `address`, or null. Reads `begin` twice: an entry that is
+// reassigned to another region meanwhile is not mistaken for either.
 GuardedRegion* find(uintptr_t address) {
   const size_t count = used.load(std::memory_order_acquire);
   for (size_t i = 0; i < count; ++i) {
@@ -37,7 +37,7 @@ GuardedRegion* find(uintptr_t address) {
   return nullptr;
 }
 
-// Zeros in place of the page that has no file behind it. The faulting instruction runs again.
+// Maps zeros in place of the page that has no file content. The faulting instruction runs again.
 bool replace_page(uintptr_t address) {
   GuardedRegion* guarded = find(address);
   if (guarded == nullptr) return false;
@@ -55,8 +55,8 @@ void hand_on(int number, siginfo_t* info, void* context) {
   } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
     before.sa_handler(number);
   } else {
-    // The process ends as it would have without us; raised anew, since another process may have
-    // sent the signal.
+    // The process ends as it would have without this handler; the signal is raised again, since
+    // another process may have sent it.
     (void)signal(number, SIG_DFL);
     (void)raise(number);
   }
@@ -64,7 +64,7 @@ void hand_on(int number, siginfo_t* info, void* context) {
 
 void on_fault(int number, siginfo_t* info, void* context) {
   const int saved = errno;
-  // A code of 0 or less: sent by a process, no fault of memory, and without an address.
+  // A code of 0 or less means that a process sent the signal: not a memory fault, and no address.
   const bool ours = info->si_code > 0 && replace_page(reinterpret_cast<uintptr_t>(info->si_addr));
   if (!ours) hand_on(number, info, context);
   errno = saved;

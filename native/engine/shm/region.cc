@@ -1,4 +1,4 @@
-// The parts that both kinds of regions share, and memory of a GPU. Control plane.
+// Implements the parts that both kinds of regions share, and GPU memory. Control plane.
 #include "engine/shm/region.h"
 
 #include <cstring>

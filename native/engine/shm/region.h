@@ -1,5 +1,5 @@
-// One region of memory that a client registered: POSIX shared memory, mapped; or memory of a GPU,
-// opened. Control plane where it is made; requests read and write its bytes. Any thread.
+// One region of memory that a client registered: POSIX shared memory, mapped; or GPU memory,
+// opened. Opened on the control plane; requests read and write its bytes. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -18,26 +18,27 @@ enum class RegionKind : uint8_t { System, Cuda };
 // A client's description of a region. Source: Triton's system and CUDA shared memory extensions.
 struct RegionSpec {
   std::string name;
-  std::string key;      // System: of shm_open(): a name below /dev/shm, "/" in front or not
-  uint64_t offset = 0;  // System: of its first byte in the object
+  // System: name for shm_open(): a file right below /dev/shm, with or without a leading "/"
+  std::string key;
+  uint64_t offset = 0;  // System: offset of its first byte in the object
   uint64_t bytes = 0;
   RegionKind kind = RegionKind::System;
   std::string handle;  // Cuda: cudaIpcMemHandle_t
-  int device = 0;      // Cuda
+  int device = 0;      // Cuda: the device
 };
 
-// How a region or tensor is named in a text.
+// Returns the name of a region or tensor as messages quote it.
 std::string quoted_name(std::string_view name);
-// Why a region is not registered.
+// Returns the error of a region that is not registered, with the reason.
 Error region_refused(const RegionSpec& spec, const std::string& why);
 
 class SharedRegion {
  public:
-  // System: opens and maps the object. Only regular files right below /dev/shm are opened, no
-  // links. Errors: invalid_argument (key, no such object, offset and size against the object's, too
-  // many regions); memory_full (no room to map it).
-  // Cuda: opens the handle. Errors: unimplemented (no CUDA here); invalid_argument (a handle of
-  // another size); those of gpu::SharedMemory::open().
+  // System: opens and maps the object. Opens only regular files right below /dev/shm, no links.
+  // Errors: invalid_argument (key, no such object, offset and size against the object's, too many
+  // regions); memory_full (no address space to map it). Cuda: opens the handle. Errors:
+  // unimplemented (no CUDA here); invalid_argument (a handle of another size); those of
+  // gpu::SharedMemory::open().
   static Result<std::shared_ptr<SharedRegion>> open(RegionSpec spec);
 
   virtual ~SharedRegion() = default;
@@ -50,9 +51,9 @@ class SharedRegion {
   // Cuda: its memory; else null.
   virtual const gpu::SharedMemory* device() const { return nullptr; }
 
-  // System: whether the object still holds all of the region, as it is now, and no page of it was
-  // missing since it was registered: one system call. Cuda: always.
-  // Errors: invalid_argument naming the region, expected and got.
+  // System: checks with one system call that the object still holds all of the region, and that no
+  // page of it was missing since it was registered. Cuda: always succeeds. Errors: invalid_argument
+  // naming the region, expected and got.
   virtual Status check() const { return {}; }
 
  protected:
@@ -62,7 +63,7 @@ class SharedRegion {
   const RegionSpec spec_;
 };
 
-// The two of SharedRegion::open().
+// Implement SharedRegion::open() for the two kinds.
 Result<std::shared_ptr<SharedRegion>> open_system_region(RegionSpec spec);
 Result<std::shared_ptr<SharedRegion>> open_cuda_region(RegionSpec spec);
 

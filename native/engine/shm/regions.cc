@@ -1,4 +1,4 @@
-// The table of registered regions. Changed on the main thread; read by any.
+// Keeps the table of registered regions. Changed on the main thread; read by any thread.
 #include "engine/shm/regions.h"
 
 #include <utility>
@@ -38,7 +38,7 @@ Error unknown_region(std::string_view name, RegionKind kind) {
                           " shared memory region: " + quoted_name(name));
 }
 
-// `kind`: what was asked for.
+// Returns the error for a region of the other kind. `kind`: the requested one.
 Error of_other_kind(std::string_view name, RegionKind kind) {
   const bool wanted = kind == RegionKind::Cuda;
   return invalid_argument("The region named " + quoted_name(name) + " is registered as " +
@@ -55,7 +55,7 @@ Status SharedRegions::check_room(const RegionSpec& spec, size_t regions_max) con
   return {};
 }
 
-// Opened without the lock, which requests take: the first use of a GPU takes a while.
+// Opens the region without the lock, which requests take: the first use of a GPU takes a while.
 Status SharedRegions::add(RegionSpec spec, size_t regions_max) {
   if (Status room = check_room(spec, regions_max); !room.ok()) return room;
   Result<std::shared_ptr<SharedRegion>> opened = SharedRegion::open(spec);
@@ -67,7 +67,7 @@ Status SharedRegions::add(RegionSpec spec, size_t regions_max) {
 }
 
 void SharedRegions::remove(std::string_view name, RegionKind kind) {
-  // Unmapped when the lock is free again: large ones take time.
+  // Unmapped after the lock is released: large regions take time.
   std::vector<std::shared_ptr<SharedRegion>> gone;
   const std::lock_guard lock(mutex_);
   std::erase_if(regions_, [&](auto& one) {

@@ -1,4 +1,4 @@
-// POSIX shared memory. Opened on the main thread; checked by any.
+// Maps POSIX shared memory. Opened on the main thread; checked by any thread.
 #include "engine/shm/region.h"
 
 #include <fcntl.h>
@@ -22,7 +22,7 @@ constexpr size_t kFileNameMax = 255;
 // Prefix that Triton reserves for its Python backend. Source: Triton's shared memory manager.
 constexpr std::string_view kReservedPrefix = "triton_python_backend_shm_region_";
 
-// Closes what was opened, unless it is taken.
+// Closes the file descriptor unless it was moved out.
 struct Descriptor {
   int number = -1;
   Descriptor() = default;
@@ -35,7 +35,7 @@ struct Descriptor {
   int take() { return std::exchange(number, -1); }
 };
 
-// The file's name in /dev/shm, or "" where the key is none.
+// Returns the file's name in /dev/shm, or "" if the key is invalid.
 std::string_view file_name(std::string_view key) {
   while (key.starts_with('/')) key.remove_prefix(1);
   const bool path = key.find('/') != std::string_view::npos;
@@ -58,7 +58,7 @@ Status open_object(const RegionSpec& spec, Descriptor& file, uint64_t& size) {
                             std::string(kReservedPrefix) + "'");
   }
   const Descriptor folder(open(kFolder, O_PATH | O_DIRECTORY | O_CLOEXEC));
-  // No link is followed, and a pipe does not wait for its other end.
+  // Does not follow links, and does not wait for the other end of a pipe.
   constexpr int kFlags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
   file.number = folder.number < 0 ? -1 : openat(folder.number, name.c_str(), kFlags);
   if (file.number < 0) {
@@ -98,7 +98,7 @@ class SystemRegion final : public SharedRegion {
   const int file_;
   uint8_t* const mapped_;
   const size_t mapped_bytes_;
-  const size_t lead_;  // bytes of the first page in front of the region
+  const size_t lead_;  // bytes of the first page before the region
   GuardedRegion* const guarded_;
 };
 

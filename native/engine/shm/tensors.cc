@@ -1,4 +1,4 @@
-// Tensors in shared memory. Hot path of requests that name a region; any thread.
+// Reads and writes tensors in shared memory. Hot path of requests that name a region; any thread.
 #include "engine/shm/tensors.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace serval {
 
 namespace {
 
-// Pins the region and checks the place within it. Source: Triton's shared memory manager.
+// Pins the region and checks the tensor's range within it. Source: Triton's shared memory manager.
 Status pin(const SharedRegions* regions, SharedTensor& tensor) {
   tensor.pin = regions == nullptr ? nullptr : regions->find(tensor.region);
   if (tensor.pin == nullptr) {
@@ -45,7 +45,7 @@ Error no_memory(std::string_view tensor, uint64_t bytes) {
                     std::string(tensor) + ": no memory for " + std::to_string(bytes) + " bytes");
 }
 
-// Of elements that stay on the device. The view has its shape already.
+// Sets the view to elements that stay on the device. The view has its shape already.
 Status view_device(const SharedTensor& given, const TensorSpec& spec, TensorView& view) {
   Status fits = check_raw_size(given.bytes, spec.dtype, view.shape, spec.name);
   if (!fits.ok()) return fits;
@@ -58,7 +58,7 @@ Status view_device(const SharedTensor& given, const TensorSpec& spec, TensorView
   return {};
 }
 
-// Elements of a GPU that the host is to look at.
+// Copies elements that the host must read from a GPU.
 Status land(const SharedTensor& given, uint8_t* to) {
   Status read = given.pin->device()->read(to, given.offset, static_cast<size_t>(given.bytes));
   if (!read.ok()) {
@@ -69,7 +69,7 @@ Status land(const SharedTensor& given, uint8_t* to) {
   return read;
 }
 
-// The elements of one input. The view has its shape already.
+// Reads the elements of one input. The view has its shape already.
 Status read_input(const SharedTensor& given, const TensorSpec& spec, bool takes_device,
                   Arena& arena, TensorView& view) {
   const bool on_device = given.pin->device() != nullptr;
@@ -96,14 +96,14 @@ Status read_input(const SharedTensor& given, const TensorSpec& spec, bool takes_
   return decode_raw_bytes(raw, shape.elements().value_or(0), spec.name, arena, view);
 }
 
-// Where the outputs are wanted, once one of them goes to a GPU.
+// Records the place of an output in GPU memory, so that the model can write it there.
 void note_place(const SharedTensor& given, size_t position, DecodedRequest& request) {
   if (given.pin->device() == nullptr) return;
   request.places.resize(request.outputs.size());
   request.places[position] = {given.pin->device(), given.offset, given.bytes};
 }
 
-// Into a region on a GPU, which the model has not written to itself.
+// Writes an output into a region on a GPU, unless the model has written it there itself.
 Status write_device(const SharedTensor& place, const TensorView& output, uint64_t bytes) {
   const gpu::SharedMemory& memory = *place.pin->device();
   if (output.device == &memory && output.data == memory.data() + place.offset) return {};
@@ -140,7 +140,7 @@ Status attach_shared(const SharedRegions* regions, const Signature& signature, b
     Status read = read_input(one, signature.inputs[one.input], takes_device, arena,
                              request.inputs[one.input]);
     if (!read.ok()) {
-      // Lengths that make no sense are often those of a file that was cut under us.
+      // Invalid lengths often come from a file that was shortened during the read.
       Status whole = one.pin->check();
       return whole.ok() ? std::move(read) : std::move(whole);
     }
@@ -188,7 +188,7 @@ Status write_shared(const DecodedRequest& request, const Signature& signature,
     if (dtype_is_text(outputs[i].dtype)) {
       write_raw_tensor(target, outputs[i]);
     } else if (bytes != 0) {
-      std::memmove(target, outputs[i].data, bytes);  // a backend may answer with its input
+      std::memmove(target, outputs[i].data, bytes);  // a backend may return its input as the output
     }
   }
   return check_shared(request);

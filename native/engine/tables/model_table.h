@@ -1,5 +1,5 @@
-// Models by handle, as listeners see them: an immutable list in pieces, so that the one a load or
-// an unload makes of it copies one piece and not all models. Any thread.
+// Models by handle, as listeners see them: an immutable list in pieces, so that a load or an unload
+// copies one piece and not all models. Any thread.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ class ModelTable {
     return model == nullptr ? nullptr : &model;
   }
 
-  // Control plane: this table with the model at the handle; null takes out what is there.
+  // Returns this table with the model at the handle; null removes the current one. Control plane.
   ModelTable with(uint32_t handle, std::shared_ptr<Model> model) const {
     ModelTable next = *this;
     const size_t at = handle / kPieceModels;
@@ -37,7 +37,7 @@ class ModelTable {
     return next;
   }
 
-  // By handle, ascending.
+  // Visits the models by handle, ascending.
   template <typename Visit>
   void each(const Visit& visit) const {
     for (const std::shared_ptr<const Piece>& piece : pieces_) {

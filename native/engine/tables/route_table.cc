@@ -38,7 +38,7 @@ std::optional<uint32_t> RouteTable::find_servable(std::string_view name, const i
     return no(label == nullptr ? fb::MissingPart::Model : fb::MissingPart::Label);
   }
   const ModelRoute& model = *found->second;
-  // A model without versions is as unknown as others, but the registry knows why it has none.
+  // A model without versions is as unknown as others, but the registry has the reason.
   if (model.versions.empty()) {
     missing.known = true;
     return no(label == nullptr ? fb::MissingPart::Model : fb::MissingPart::Label);

@@ -1,6 +1,5 @@
-// From the names in a request to a model: an immutable table. The registry publishes changes, each
-// of which makes a new table that shares the models that stayed.
-// Readers: listener threads.
+// Maps the names in a request to a model: an immutable table. The registry publishes changes, each
+// of which makes a new table that shares the unchanged models. Readers: listener threads.
 #pragma once
 
 #include <cstdint>
@@ -31,9 +30,9 @@ struct ModelRoute {
   std::vector<std::pair<std::string, int64_t>> labels;
 };
 
-// Models that are new or differ, or are removed.
+// Models that are new or changed, or are removed.
 struct RouteChange {
-  // Reads engine.fbs RouteTable bytes. Errors: invalid_argument when they are not one.
+  // Reads engine.fbs RouteTable bytes. Errors: invalid_argument if the bytes are invalid.
   static Result<RouteChange> parse(std::span<const uint8_t> bytes);
 
   std::vector<std::pair<std::string, std::shared_ptr<const ModelRoute>>> models;
@@ -41,19 +40,20 @@ struct RouteChange {
 
 class RouteTable {
  public:
-  // This table with the change; control plane.
+  // Returns this table with the change. Control plane.
   RouteTable with(RouteChange change) const;
 
-  // The handle that serves `name` at `version` (decimal text; empty = default).
-  // Nothing: `missing` says what is not there, in views of the names and the table.
+  // Returns the handle that serves `name` at `version` (decimal text; empty = default). Returns
+  // nothing if there is none: `missing` is then the missing part, in views of the names and the
+  // table.
   std::optional<uint32_t> find(std::string_view name, std::string_view version,
                                Missing& missing) const;
 
-  // The same by number or label (each may be null). Source: tfserving.md 1.10.
+  // Does the same by number or label (each may be null). Source: tfserving.md 1.10.
   std::optional<uint32_t> find_servable(std::string_view name, const int64_t* version,
                                         const std::string_view* label, Missing& missing) const;
 
-  // Whether a request for `name` and `version` gets this handle.
+  // Returns whether a request for `name` and `version` gets this handle.
   bool leads_to(std::string_view name, int64_t version, uint32_t handle) const;
 
  private:

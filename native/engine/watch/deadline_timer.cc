@@ -1,4 +1,4 @@
-// The timer of time limits. Thread: its own; is_earlier() and add(): any thread.
+// Runs the timer of time limits. Thread: its own; is_earlier() and add(): any thread.
 #include "engine/watch/deadline_timer.h"
 
 #include <pthread.h>
@@ -31,7 +31,7 @@ void DeadlineTimer::add(const std::shared_ptr<Timed>& timed, uint64_t at_ns) {
   std::lock_guard lock(mutex_);
   if (stopping_) return;
   due_.push({at_ns, timed});
-  // Without a thread the next request tries again.
+  // If no thread can be started, the next request tries again.
   if (!thread_.joinable() && !start_thread_in(thread_, [this] { run(); })) return;
   changed_.notify_one();
 }

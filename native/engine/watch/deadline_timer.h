@@ -1,4 +1,4 @@
-// Answers requests whose time limit passes while they wait and no instance is free to say so, and
+// Answers requests whose time limit passes while they wait and no instance is free to do so, and
 // ends the runs of those whose deadline passes while they run. One thread, started with the first
 // limit. Control of the hot path's queue; any thread may watch().
 #pragma once
@@ -17,7 +17,7 @@
 
 namespace serval {
 
-// Requests with time limits, as the timer sees them: a model.
+// A source of requests with time limits, for the timer: a model.
 class Timed {
  public:
   // Answers requests whose limit has passed while they waited, and ends runs whose deadline has.
@@ -39,8 +39,8 @@ class DeadlineTimer {
   DeadlineTimer(const DeadlineTimer&) = delete;
   DeadlineTimer& operator=(const DeadlineTimer&) = delete;
 
-  // Checks `timed` at `at_ns` (of now_ns()), unless an earlier check is due anyway. Hot path
-  // (queued requests with a limit). Any thread.
+  // Checks `timed` at `at_ns` (of now_ns()), unless an earlier check is scheduled. Hot path (queued
+  // requests with a limit). Any thread.
   template <typename T>
   void watch(const std::shared_ptr<T>& timed, uint64_t at_ns) {
     if (is_earlier(*timed, at_ns)) add(timed, at_ns);

@@ -1,4 +1,4 @@
-// The watch of inline runs. Thread: its own, except add(), remove() and wake().
+// Watches inline runs. Thread: its own, except add(), remove() and wake().
 #include "engine/watch/inline_watch.h"
 
 #include <pthread.h>
@@ -47,7 +47,7 @@ void InlineWatch::wake() {
   changed_.notify_one();
 }
 
-// Caller holds mutex_. False when there was no run since the last look.
+// Scans the runs. Caller holds mutex_. Returns false if there was no run since the last scan.
 bool InlineWatch::look() {
   bool some = false;
   for (Watched& one : watched_) {

@@ -1,7 +1,7 @@
-// Watches the runs on listeners' threads. Such a thread hears nothing while a model runs: no
-// client that leaves, no signal, no deadline. A run that takes too long there is ended, and its
-// request queued instead, where it is run again and can be given up. One thread (`sv-inline`) that
-// looks every 20 ms while there are inline runs and sleeps otherwise; the runs read no clock.
+// Watches the runs on listeners' threads. Such a thread handles nothing else while a model runs: no
+// disconnect, no signal, no deadline. A run that takes too long there is ended, and its request is
+// queued and runs again where it can be cancelled. One thread (`sv-inline`) that polls every 20 ms
+// while there are inline runs and sleeps otherwise; the runs read no clock.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@ class InlineWatch;
 // The inline runs of one listener, one at a time. Hot path; the listener's thread.
 class InlineRuns {
  public:
-  // `limit_ns`: from when on a run does not belong on this thread.
+  // `limit_ns`: the time after which a run must leave this thread.
   void begin(InlineWatch& watch, uint64_t limit_ns);
   void end(InlineWatch& watch);
   CancelFlag* flag() { return &flag_; }
@@ -28,7 +28,7 @@ class InlineRuns {
  private:
   friend class InlineWatch;
 
-  CancelFlag flag_;  // odd uses: a run is under way
+  CancelFlag flag_;  // odd uses: a run is in progress
   std::atomic<uint64_t> limit_ns_{0};
 };
 
@@ -39,7 +39,7 @@ class InlineWatch {
   InlineWatch(const InlineWatch&) = delete;
   InlineWatch& operator=(const InlineWatch&) = delete;
 
-  // Control plane. Borrows until remove().
+  // Registers the runs of a listener. Control plane. Borrows until remove().
   void add(InlineRuns& runs);
   void remove(InlineRuns& runs);
 
@@ -48,7 +48,7 @@ class InlineWatch {
 
   struct Watched {
     InlineRuns* runs;
-    uint64_t state = 0;     // of its flag, as last seen
+    uint64_t state = 0;     // state of its flag, as last seen
     uint64_t since_ns = 0;  // when that was first seen
   };
   void wake();
@@ -66,13 +66,13 @@ class InlineWatch {
 inline void InlineRuns::begin(InlineWatch& watch, uint64_t limit_ns) {
   limit_ns_.store(limit_ns, std::memory_order_relaxed);
   flag_.reset();
-  // After the store above: the watch goes to sleep and then looks once more.
+  // Must follow the store above: before it sleeps, the watch scans once more.
   if (!watch.awake_.load()) watch.wake();
 }
 
 inline void InlineRuns::end(InlineWatch& watch) {
   if (flag_.reset() == EndCause::None) return;
-  // The watch may still be about to end the run: not the next one.
+  // Waits for a watch that is about to end this run, so that it does not end the next one.
   const std::lock_guard lock(watch.mutex_);
 }
 

@@ -1,4 +1,4 @@
-// The release of memory after a burst. Thread: sv-trim, except note() and finish().
+// Releases memory after a burst. Thread: sv-trim, except note() and finish().
 #include "engine/watch/memory_trimmer.h"
 
 #include <malloc.h>
@@ -12,9 +12,9 @@ namespace serval {
 
 namespace {
 
-// Giving memory back holds the allocator's locks for milliseconds: not inside a burst. One that has
-// no pause is trimmed in so many looks all the same; at once where half of the budget is in use,
-// since what the allocator keeps comes on top of that.
+// Releasing memory to the system holds the allocator's locks for milliseconds: don't do it during a
+// burst. A burst without a pause is trimmed anyway after a limited number of polls; at once if half
+// of the budget is in use, since the memory that the allocator keeps is in addition to that.
 constexpr std::chrono::milliseconds kLook(500);
 constexpr int kLooksMax = 8;
 
@@ -66,7 +66,7 @@ void MemoryTrimmer::run() {
     }
     due_.store(false);
     drop_kept_();
-    if (!pause()) return;  // listeners drop on threads of their own
+    if (!pause()) return;  // listeners drop their memory on their own threads
     malloc_trim(0);
   }
 }

@@ -1,6 +1,6 @@
-// Gives memory back to the system when a burst of large requests is over: listeners drop what their
-// idle slots keep, then the allocator its free pages. Control plane; a thread of its own
-// (`sv-trim`), from the first large request on, that sleeps but for a burst's end.
+// Releases memory to the system when a burst of large requests is over: listeners drop what their
+// idle slots keep, then the allocator its free pages. Control plane; its own thread (`sv-trim`)
+// starts with the first large request and sleeps except at the end of a burst.
 #pragma once
 
 #include <atomic>
@@ -16,13 +16,13 @@ namespace serval {
 
 class MemoryTrimmer {
  public:
-  // `drop_kept` asks whoever keeps memory for later requests to drop it. Thread: sv-trim.
+  // `drop_kept` makes all holders of memory for later requests drop it. Thread: sv-trim.
   MemoryTrimmer(std::shared_ptr<const MemoryBudget> budget, std::function<void()> drop_kept);
   ~MemoryTrimmer() { finish(); }
   MemoryTrimmer(const MemoryTrimmer&) = delete;
   MemoryTrimmer& operator=(const MemoryTrimmer&) = delete;
 
-  // Something large ended. Any thread; costs one load while a burst goes on.
+  // Notes that a large request or buffer was released. Any thread; costs one load during a burst.
   void note() {
     if (!due_.load(std::memory_order_relaxed)) begin();
   }
@@ -32,7 +32,7 @@ class MemoryTrimmer {
  private:
   void begin();
   void run();
-  bool pause();  // false when it is to end
+  bool pause();  // returns false if the thread must end
 
   const std::shared_ptr<const MemoryBudget> budget_;
   const std::function<void()> drop_kept_;

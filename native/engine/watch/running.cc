@@ -1,4 +1,4 @@
-// The requests that run, and how their runs are ended. Hot path (queued requests), any thread.
+// Tracks running requests and ends their runs. Hot path (queued requests), any thread.
 #include "engine/watch/running.h"
 
 #include <algorithm>

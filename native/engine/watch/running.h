@@ -1,5 +1,5 @@
-// The requests of one model that run now, so that their runs can be ended by those who do not own
-// them: the deadline timer and an unload. Hot path (queued requests: a lock at each end of a run);
+// The running requests of one model, registered so that threads that do not own them can end their
+// runs: the deadline timer and an unload. Hot path (queued requests: a lock at each end of a run);
 // any thread.
 #pragma once
 
@@ -15,13 +15,13 @@ namespace serval {
 class RunningRequests {
  public:
   void add(std::span<Request* const> requests);
-  // From when this returns nobody here touches the requests.
+  // Removes requests; does not touch them after it returns.
   void remove(std::span<Request* const> requests);
-  // Ends the runs whose deadline has passed. Answers when the next one's does; kNever = none.
+  // Ends the runs whose deadline has passed. Returns when the next deadline passes; kNever = none.
   uint64_t expire();
-  // Ends the runs of warm-up requests, those to come too.
+  // Ends the runs of warm-up requests, later ones too.
   void end_warm_ups(EndCause cause);
-  // Ends all, those to come too.
+  // Ends all runs, later ones too.
   void end_all(EndCause cause);
 
  private:
@@ -33,11 +33,12 @@ class RunningRequests {
   EndCause all_ended_ = EndCause::None;       // guarded by mutex_
 };
 
-// Ends a run that answers several requests when none of them is waited for any more: their flags
-// tell it, and it puts up `flag()`. Thread: the one that runs; the flags' may tell it.
+// Ends a run that serves several requests once none of them is wanted any more: their flags notify
+// it, and it sets `flag()`. Thread: the one that runs; the threads that set the flags may notify
+// it.
 class BatchRun final : private RunEnder {
  public:
-  // Borrows the requests, whose flags it is hung into.
+  // Borrows the requests and registers itself in their flags.
   explicit BatchRun(std::span<Request* const> requests);
   ~BatchRun();
   BatchRun(const BatchRun&) = delete;

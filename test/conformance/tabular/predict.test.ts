@@ -71,7 +71,7 @@ interface Signature {
   readonly outputs: Signature['inputs'];
 }
 
-describe("a model of columns by TensorFlow Serving's gRPC API", () => {
+describe("a tabular model over TensorFlow Serving's gRPC API", () => {
   let server: ServalProcess;
   let client: RawClient;
   let folder = '';

@@ -46,7 +46,7 @@ async function repository(): Promise<Record<string, string | Uint8Array>> {
   };
 }
 
-describe('models of columns on a server', () => {
+describe('tabular models on a server', () => {
   let server: ServalProcess;
   let folder = '';
   const url = (path: string): string => `http://127.0.0.1:${server.httpPort}${path}`;
@@ -159,7 +159,7 @@ describe('models of columns on a server', () => {
     assert.match(csvText, /row 0, column \\"b\\": expected INT32, got \\"x\\"/);
   });
 
-  test('what cannot be served is not ready, and says why, all at once', async () => {
+  test('models that cannot be served are not ready, and report all reasons at once', async () => {
     const index = (await posted('/v2/repository/index', {})) as {
       name: string;
       state: string;

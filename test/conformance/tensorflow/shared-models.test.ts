@@ -153,7 +153,7 @@ describe('models beside the checkout', () => {
     });
   }
 
-  test('signatures that are fed behind the parsing of Examples', async (t) => {
+  test('serves signatures whose inputs follow the parsing of Examples', async (t) => {
     const model = imported(t, 'tfserving/saved_model_half_plus_two_cpu/00000123');
     if (model === undefined) return;
     const got = await numbers(model, 'regress_x2_to_y3', { inputs: floats(X, [5, 1]) }, 'outputs');

@@ -43,7 +43,7 @@ describe('fed shapes', () => {
     ),
   );
 
-  test('MatMul takes matrices only, as its kernel does', async (t) => {
+  test('MatMul accepts matrices only, as its kernel does', async (t) => {
     for (const declared of [
       [undefined, 4],
       [undefined, undefined],
@@ -106,7 +106,7 @@ describe('fed shapes', () => {
     });
   });
 
-  test('what kernels take is answered, whatever is declared', async (t) => {
+  test('runs inputs that the kernels accept, whatever is declared', async (t) => {
     const model = imported(t, [
       fed([undefined, 4]),
       constant('one', floats([1])),

@@ -103,7 +103,7 @@ overListeners('the admin address over TLS', (flags, kind) => {
     assert.deepEqual(await asked(port, held), { status: 200, name: 'server' });
   });
 
-  it('is in plain text where it is told to be, and on a unix socket', async () => {
+  it('is in plain text if it is configured so, and on a unix socket', async () => {
     const plain = await start(...flags, ...files(certificates.server), '--admin-use-ssl=false');
     assert.equal((await exchange(portOf(plain), 'GET', METRICS)).status, 200);
     const path = join(folders.folder, `${kind}.sock`);
@@ -112,7 +112,7 @@ overListeners('the admin address over TLS', (flags, kind) => {
     assert.equal(unix.ready?.admin?.host, `unix:${path}`);
   });
 
-  it('does not start with a certificate that is none', async () => {
+  it('does not start with an invalid certificate', async () => {
     const { key } = certificates.server;
     const bad = [
       '--tls-cert',

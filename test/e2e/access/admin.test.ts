@@ -92,7 +92,7 @@ overListeners('an admin address', (flags) => {
 
   const outside = outsideAddress();
   const skip = outside === undefined && 'this machine has no address but loopback';
-  it('takes no change from another machine', { skip }, async () => {
+  it('accepts no change from another machine', { skip }, async () => {
     const server = await start('0.0.0.0:0');
     const port = server.ready?.admin?.port ?? 0;
     for (const [method, path, body] of ADMIN) {

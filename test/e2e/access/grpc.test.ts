@@ -193,7 +193,7 @@ describe('gRPC with keys', () => {
     }
   });
 
-  it('keys are read anew while calls run', async () => {
+  it('keys are reloaded while calls run', async () => {
     const path = `${V2}/ModelInfer`;
     const code = async (key: string): Promise<number> =>
       (await caller.unary(path, bearer(key))).code;

@@ -252,7 +252,7 @@ overListeners('tries at the locks', (flags) => {
     }
   });
 
-  it('the last key that is taken away closes everything; a broken file changes nothing', async () => {
+  it('removing the last key closes everything; a broken file changes nothing', async () => {
     const file = join(folder, 'last-keys');
     writeFileSync(file, `ops sha256:${digestOf('ops')} all\n`);
     const server = await startServer([...explicit, '--api-key-file', file]);

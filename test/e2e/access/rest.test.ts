@@ -161,7 +161,7 @@ overListeners('REST with keys', (flags) => {
     connection.close();
   });
 
-  it('keys are read anew when the file changes, and a broken file keeps the old ones', async () => {
+  it('keys are reloaded when the file changes, and a broken file keeps the current ones', async () => {
     const path = `/v2/models/${MODEL}/infer`;
     const status = async (key: string): Promise<number> =>
       (await ask('POST', path, TENSOR, bearer(key))).status;
@@ -184,7 +184,7 @@ overListeners('REST with keys', (flags) => {
     assert.deepEqual([await status('third-key'), await status('second-key')], [200, 401]);
   });
 
-  it('a key that is taken away opens nothing more, on connections that it was used on', async () => {
+  it('a removed key stops working, also on connections that used it before', async () => {
     const replace = async (key: string): Promise<void> => {
       const before = server.stderr.split('API keys reloaded').length;
       writeFileSync(`${keyFile}.new`, lineOf('inference', key));

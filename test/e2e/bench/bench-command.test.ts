@@ -61,7 +61,7 @@ describe('serval bench of a model', () => {
     assert.ok(!stdout.includes('\u001b'), 'no progress where there is no terminal');
   });
 
-  it('measures a model of columns and one of text', async () => {
+  it('measures a tabular model and a text model', async () => {
     const table = await report(join(MODELS, 'iris_tree'), '--rate=none', '--batch=3');
     assert.deepEqual(
       [...new Set(table.points.map(({ path }) => path))],
@@ -198,7 +198,7 @@ describe('serval bench of a running server', () => {
     assert.match(stranger.stderr, /no response: .*certificate/);
   });
 
-  it('says what the server refuses', async () => {
+  it("reports the server's refusals", async () => {
     const url = `http://127.0.0.1:${plain.httpPort}/v2/models/nope`;
     const nope = await runServal(['bench', url]);
     assert.deepEqual([nope.code, /status 404.*'nope'/.test(nope.stderr)], [1, true], nope.stderr);

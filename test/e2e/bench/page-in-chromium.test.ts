@@ -68,7 +68,7 @@ describe('A bench page in Chromium', { skip }, () => {
     });
   }
 
-  it('has colours of its own for each series, in dark mode others', async () => {
+  it('has a different colour for each series, and other colours in dark mode', async () => {
     const [light, dark] = [await open('paths', 'light'), await open('paths', 'dark')];
     assert.equal(await light.page.evaluate(LINES), 4);
     assert.equal(await dark.page.evaluate(LINES), 4);
@@ -103,7 +103,7 @@ describe('A bench page in Chromium', { skip }, () => {
     await page.context().close();
   });
 
-  it('opens what was done', async () => {
+  it('opens the results of a run', async () => {
     const { page } = await open('tuned');
     const step = page.locator('.steps li').first();
     assert.equal(await step.isVisible(), false);

@@ -87,7 +87,7 @@ describe("serval bench by TensorFlow Serving's APIs", () => {
     assert.equal(whole.points[0]?.batch, 0);
   });
 
-  it('measures models of columns: rows by field, missing cells in JSON', async () => {
+  it('measures tabular models: rows by field, missing cells in JSON', async () => {
     await measured(['v1-json'], v1('iris_tree'), CLOSED, '--batch=2');
     const rows = join(folder, 'rows.json');
     writeFileSync(rows, '[{"amount":9,"income":10,"purpose":"car"},{"amount":9,"purpose":null}]');
@@ -118,7 +118,7 @@ describe("serval bench by TensorFlow Serving's APIs", () => {
     await measured(['rest-json', 'v1-json'], base, ...json);
   });
 
-  it('measures a signature that is asked for', async (t) => {
+  it('measures a requested signature', async (t) => {
     const counter = sharedModel(t, 'saved_model_counter');
     if (counter === undefined) return;
     const paths = ['v1-json', 'grpc-predict'];
@@ -127,7 +127,7 @@ describe("serval bench by TensorFlow Serving's APIs", () => {
     await measured(paths, ...given, '--signature=incr_counter');
   });
 
-  it('says what is refused', async () => {
+  it('reports refusals', async () => {
     const refused = async (text: RegExp, ...args: string[]): Promise<void> => {
       const { code, stderr } = await runServal(['bench', ...args, ...QUICK]);
       assert.match(stderr, text);

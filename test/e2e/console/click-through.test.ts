@@ -119,7 +119,7 @@ describe('The console in Chromium', { skip }, () => {
     );
   });
 
-  it('takes a picture and shows one', async () => {
+  it('accepts an image and shows one', async () => {
     const page = await at();
     await open(page, 'image_identity', 'Request');
     const file = join(folders.folder, 'point.png');

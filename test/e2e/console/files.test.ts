@@ -86,7 +86,7 @@ overListeners('The console', (flags) => {
   });
 });
 
-describe('Where the console is', () => {
+describe('The address of the console', () => {
   const folders = new ModelFolders();
   const models = folders.repository('console-place', ['half_plus_three']);
   after(() => folders.remove());

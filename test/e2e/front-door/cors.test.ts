@@ -166,7 +166,7 @@ overListeners('Pages of other origins', (flags) => {
   });
 
   serving('without the flag', [], ({ http }) => {
-    it('are told nothing', async () => {
+    it('get no CORS headers', async () => {
       for (const method of ['GET', 'POST', 'OPTIONS']) {
         const asked = [from(APP), ...preflight('content-type')];
         const response = await exchange(http(), method, INFER, TENSOR, asked);

@@ -54,14 +54,14 @@ overListeners('Calls that change state', (flags) => {
     assert.equal((JSON.parse(settings.body.toString()) as { log_info: boolean }).log_info, true);
   });
 
-  it('are taken from programs', async () => {
+  it('are accepted from programs', async () => {
     for (const [path, body] of CHANGES) {
       assert.equal((await exchange(port, 'POST', path, body)).status, 200, path);
     }
     assert.equal(await ready(), 200);
   });
 
-  it('leave what only reads to anybody', async () => {
+  it('are allowed for calls that only read', async () => {
     const stranger = ['Origin: http://evil.example', 'Sec-Fetch-Site: cross-site'];
     assert.equal((await exchange(port, 'GET', '/v2', '', stranger)).status, 200);
     assert.equal((await exchange(port, 'POST', '/v2/repository/index', '', stranger)).status, 200);

@@ -138,7 +138,7 @@ describe('REST over HTTP/2, by prior knowledge', () => {
     assert.equal((await predict(['Expect: cake'])).status, 417);
   });
 
-  it('refuses what is too long, with the status of each limit', async () => {
+  it('refuses parts that are too long, with the status of each limit', async () => {
     const long = 'x'.repeat(HTTP_HEAD_BYTES_MAX);
     assert.equal((await client.ask({ path: LIVE, headers: [`X-Long: ${long}`] })).status, 431);
     assert.equal((await client.ask({ path: `/${long}` })).status, 414);
@@ -190,7 +190,7 @@ describe('REST over HTTP/2, by prior knowledge', () => {
     await until('a line of the access log', () => readFileSync(log, 'utf8').split('\n').some(line));
   });
 
-  it('is drained: what runs is answered, and the connection closes', async () => {
+  it('drains: running requests are answered, and the connection closes', async () => {
     const one = await startServer([models]);
     const other = new Http2Client(`http://127.0.0.1:${one.httpPort}`);
     assert.equal((await other.ask({ path: LIVE })).status, 200);

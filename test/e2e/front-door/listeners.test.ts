@@ -88,7 +88,7 @@ overListeners('without gRPC', (flags) => {
 });
 
 describe('without a listener', () => {
-  it('people are told which one is off, and get commands for the other one', async () => {
+  it('messages name the listener that is off, with commands for the other one', async () => {
     const flags = ['--host', '127.0.0.1', '--http-port', '0', '--grpc-port', '0'];
     const server = new ServalProcess(['serve', ...flags, '--allow-grpc=false', models]);
     servers.push(server);
@@ -127,7 +127,7 @@ overListeners('a shared HTTP port', (flags) => {
     assert.match(refused.stderr, /HTTP cannot listen on 127\.0\.0\.1 port \d+: the port is in use/);
   });
 
-  it('is not had where somebody else has it for himself', async (context) => {
+  it('fails if another program uses the port exclusively', async (context) => {
     const other = createServer().listen({ host: '127.0.0.1', port: 0, exclusive: true });
     context.after(() => other.close());
     await new Promise((resolve) => other.once('listening', resolve));

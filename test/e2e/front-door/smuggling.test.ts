@@ -67,7 +67,7 @@ overListeners('HTTP smuggling', (flags, kind) => {
     }
   });
 
-  it('reads nothing behind a large answer to chunks, and closes', async () => {
+  it('reads nothing after a large response to a chunked request, and closes', async () => {
     if (kind !== 'uws') return;
     const connection = await RawConnection.open(port);
     const numbers = `[${Array.from({ length: 100_000 }, (_, i) => i / 7).join()}]`;

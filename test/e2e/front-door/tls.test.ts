@@ -191,7 +191,7 @@ overListeners('TLS on HTTP', (flags, kind) => {
     assert.doesNotMatch(none.stdout, /ALPN protocol:/);
   });
 
-  it('does not mind what is no TLS, or ends in the middle', async () => {
+  it('survives connections that are not TLS, or end in the middle', async () => {
     for (const bytes of ['GET / HTTP/1.1\r\nHost: a\r\n\r\n', '\x16\x03\x01\x02\x00\x01', '']) {
       await new Promise<void>((resolve) => {
         const socket = connectPlain(port, '127.0.0.1', () => {
@@ -204,7 +204,7 @@ overListeners('TLS on HTTP', (flags, kind) => {
     assert.equal((await curl(port)).stdout, '{"live":true}');
   });
 
-  it('takes new files when they change and on SIGHUP, and drops nobody', async () => {
+  it('applies new files when they change and on SIGHUP, and drops no connection', async () => {
     const socket = await opened(port, { ca });
     assert.equal(await asked(socket), 'HTTP/1.1 200 OK');
     assert.equal(await nameShown(), 'first');
@@ -222,7 +222,7 @@ overListeners('TLS on HTTP', (flags, kind) => {
     socket.destroy();
   });
 
-  it('keeps what it has where new files are no good, and says why', async () => {
+  it('keeps the current certificate if new files are invalid, and says why', async () => {
     const socket = await opened(port, { ca });
     writeFileSync(served.key, 'no key');
     const problem = `HTTP cannot use TLS: key file ${served.key}`;

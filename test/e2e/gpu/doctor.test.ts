@@ -31,7 +31,7 @@ describe('serval doctor with libraries that say that there is a GPU', { skip: no
   });
   after(() => rmSync(root, { recursive: true }));
 
-  it('names devices, libraries and what is missing', async () => {
+  it('names devices, libraries and missing parts', async () => {
     const { code, report } = await doctor({});
     assert.equal(code, 1);
     assert.deepEqual(report.driver, {

@@ -171,7 +171,7 @@ describe('ONNX files of TensorRT engines', { skip: noCompiler }, () => {
     });
   });
 
-  it('of which one cannot be run say what of which file is wrong; others serve', async () => {
+  it('report the file and the fault if one cannot run; the others serve', async () => {
     await withServer([...runtime(gpu), '--isolate', 'none'], env, async (server, lines) => {
       const reason = (model: string): string => String(lines.get(model)?.['reason']);
       const expected: Readonly<Record<(typeof REFUSED)[number], string>> = {

@@ -108,7 +108,7 @@ describe('models on GPUs, in processes of their devices', { skip: noCompiler }, 
     assert.deepEqual(many, new Array(64).fill(200));
   });
 
-  it('say what of the memory of their devices they took', async () => {
+  it('report the device memory that they use', async () => {
     const bytes = (model: string): Promise<number> =>
       metric(server, 'serval_model_device_memory_bytes', `model="${model}",version="1"`);
     assert.equal(await bytes('both'), 2 * WEIGHTS);
@@ -161,7 +161,7 @@ describe('models on GPUs, in processes of their devices', { skip: noCompiler }, 
     exchange(server.httpPort, 'POST', `/v2/repository/models/${model}/${call}`, '{}');
   const pids = (): Promise<readonly number[]> => Promise.all([of('pid', 0), of('pid', 1)]);
 
-  it('of which one finds no memory when it loads leave the others', async () => {
+  it('keep the others when one runs out of memory during its load', async () => {
     const before = await pids();
     mkdirSync(join(models, 'starved', '1'), { recursive: true });
     cpSync(MODEL, join(models, 'starved', '1', 'model.onnx'));

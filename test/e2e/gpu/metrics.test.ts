@@ -15,7 +15,7 @@ describe('metrics of GPUs', { skip: noCompiler }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'serval-nvml-'));
   after(() => rmSync(folder, { recursive: true }));
 
-  it('are what the management library tells of each device', async () => {
+  it('are the values of the management library for each device', async () => {
     buildLibrary(folder, 'libnvidia-ml.so.1', 'fake_nvml.cc');
     const server = await startServer([MODEL], { LD_LIBRARY_PATH: folder });
     try {
@@ -42,7 +42,7 @@ describe('metrics of GPUs', { skip: noCompiler }, () => {
     }
   });
 
-  it('are not there where no library is', async () => {
+  it('are absent without the library', async () => {
     const empty = join(folder, 'empty');
     // A library with this name but without its functions counts as missing, even on a machine with
     // a GPU.

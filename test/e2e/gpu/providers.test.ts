@@ -94,7 +94,7 @@ describe('models are placed', { skip: noCompiler }, () => {
     }
   });
 
-  it('as before where nobody speaks of GPUs', async () => {
+  it('are unchanged if no GPU is configured', async () => {
     const server = await startServer(args, { SERVAL_GPU_FOLDER: join(root, 'nothing') });
     try {
       const line = (await outcome(server)).get('free') ?? {};

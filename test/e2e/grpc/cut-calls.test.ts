@@ -91,7 +91,7 @@ describe('calls that are cut', () => {
     return { httpRequests, grpcRequests, models: names.split(', ').sort() };
   };
 
-  it('of the engine, of the shell, streams and HTTP', async (context) => {
+  it('covers calls of the engine and of the shell, streams and HTTP', async (context) => {
     const [server, client] = await started(context);
     const calls = [
       client.unary(INFER, infer('one')),
@@ -114,7 +114,7 @@ describe('calls that are cut', () => {
     assert.notEqual((await stream.ended).code, 0);
   });
 
-  it('of the shell alone', async (context) => {
+  it('covers calls that only the shell handles', async (context) => {
     const [server, client] = await started(context);
     const call = client.unary(SESSION_RUN, sessionRun('three'));
     await begun(client);

@@ -16,7 +16,7 @@ const PATHS = {
   'a document': '/inference.GRPCInferenceService/ServerMetadata',
 };
 
-describe('Messages that are none', () => {
+describe('Invalid message frames', () => {
   const folders = new ModelFolders();
   let server: ServalProcess;
   let session: ClientHttp2Session;

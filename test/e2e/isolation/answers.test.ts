@@ -101,7 +101,7 @@ describe('isolated models answer as others', () => {
     }
   });
 
-  it('and leaves nothing behind when it is drained', async () => {
+  it('leaves no files or processes after it is drained', async () => {
     const pids = processesOf(isolated);
     isolated.signal('SIGTERM');
     assert.equal((await isolated.ended).code, 0);

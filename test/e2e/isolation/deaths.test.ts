@@ -123,7 +123,7 @@ describe('the process of isolated models ends', () => {
     await answersAgain(server);
   });
 
-  it('is told to run in no memory, and lives or dies alone', async (context) => {
+  it('affects no other model when it runs out of memory', async (context) => {
     const server = await started(context, '--isolate=half_plus_three');
     const load = new SteadyLoad(server.httpPort, pathOf('quick'), BODY);
     const page = (await exchange(server.httpPort, 'GET', '/metrics')).body.toString();
@@ -184,7 +184,7 @@ describe('the process of isolated models ends', () => {
     assert.equal(await oneProcess(server), pid);
   });
 
-  it('is refused for what cannot be isolated', async (context) => {
+  it('is refused for models that cannot be isolated', async (context) => {
     writeFileSync(
       join(models, 'half_plus_three', 'config.pbtxt'),
       'parameters { key: "isolation" value: { string_value: "thread" } }',

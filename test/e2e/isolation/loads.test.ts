@@ -59,7 +59,7 @@ describe('a new version of an isolated model', () => {
   });
   after(() => folders.remove());
 
-  it('whose load ends its process is refused, and the one before it goes on', async (context) => {
+  it('is refused if its load ends its process, and the version before it continues', async (context) => {
     const server = await startServer([
       ...[models, '--isolate', NAME],
       ...['--model-control-mode=explicit', '--load-model=*'],

@@ -39,7 +39,7 @@ describe('loadModel', () => {
     return JSON.parse(text) as unknown;
   };
 
-  it('does what its page shows', async () => {
+  it('runs the examples of its page', async () => {
     const page = readFileSync(join(root, 'docs', 'guides', 'library.md'), 'utf8');
     const blocks = [...page.matchAll(/```js\n(.*?)```/gs)].map(([, code]) => code ?? '');
     const code = blocks.join('\n');
@@ -61,7 +61,7 @@ describe('loadModel', () => {
     assert.deepEqual(got, [halves, [1, 16], Array(16).fill(3), ['OUTPUT1']]);
   });
 
-  it('answers models of columns, by rows and by columns, with what is missing', async () => {
+  it('serves tabular models, by rows and by columns, with missing values', async () => {
     const got = await answer(`
       const loans = await loadModel('models/loan_risk');
       const iris = await loadModel('models/iris_tree');

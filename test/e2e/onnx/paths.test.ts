@@ -10,7 +10,7 @@ const X = { inputs: [{ name: 'x', datatype: 'FP32', shape: [1], data: [1] }] };
 const OFF = ['--http-port=0', '--grpc-port=0', '--exit-on-error'];
 
 describe('PATHs', () => {
-  it('serve each under a name of its own', async (t) => {
+  it('serve each model under its own name', async (t) => {
     const folder = folderOf(t);
     mkdirSync(join(folder, 'more'));
     const first = written(folder, 'first.onnx', adder(1));
@@ -23,7 +23,7 @@ describe('PATHs', () => {
     }
   });
 
-  it('of one name are an error that names both', async (t) => {
+  it('are an error that names both if they have the same name', async (t) => {
     const folder = folderOf(t);
     const [a, b] = [written(folder, 'a.onnx', adder(1)), written(folder, 'b.onnx', adder(2))];
     const server = new ServalProcess(['serve', a, `a=${b}`, ...OFF]);

@@ -72,7 +72,7 @@ describe('the access log', () => {
     return code;
   };
 
-  it('has a line per request, with what became of it', async (context) => {
+  it('has a line per request, with its outcome', async (context) => {
     const path = log('all.log');
     const server = await started(context, '--access-log', path);
     const rows = '{"instances":[[1.0],[2.0],[5.0]]}';
@@ -178,7 +178,7 @@ describe('the access log', () => {
     assert.equal(parsed(readFileSync(path, 'utf8')).length, 20);
   });
 
-  it('is opened anew after SIGHUP', async (context) => {
+  it('is reopened after SIGHUP', async (context) => {
     const path = log('moved.log');
     const server = await started(context, '--access-log', path);
     await infer(server, 'half_plus_three', v2Body('x', [1]));

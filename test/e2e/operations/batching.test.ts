@@ -149,7 +149,7 @@ ${delayed}`,
     assert.equal(after.inference_count - before.inference_count, 8);
   });
 
-  it('answers a bad request without harm to those beside it', async () => {
+  it('refuses an invalid request without harm to the others in its batch', async () => {
     const before = await statistics(server, 'joined');
     const wrong = '{"inputs":[{"name":"input","datatype":"INT32","shape":[1,1],"data":[7]}]}';
     const answers = await Promise.all([
@@ -300,7 +300,7 @@ num_batch_threads { value: 1 }
     assert.equal((await ask('padded', numbered(8))).status, 200);
   });
 
-  it('splits a larger request where it is told to', async () => {
+  it('splits a larger request if it is configured to', async () => {
     const before = await statistics(server, 'split');
     const twenty = await ask('split', numbered(21));
     assert.deepEqual(jsonOf(twenty), { predictions: numbered(21) });
@@ -311,7 +311,7 @@ num_batch_threads { value: 1 }
     assert.equal(await padding('split'), 3);
   });
 
-  it('pads inner dimensions where it is told to', async () => {
+  it('pads inner dimensions if it is configured to', async () => {
     const answers = await Promise.all([[[1, 2, 3]], [[4]]].map((rows) => ask('ragged', rows)));
     const [long, short] = answers.map(
       (one) => (jsonOf(one) as { predictions: readonly (readonly number[])[] }).predictions,

@@ -93,7 +93,7 @@ describe('a repository that is watched', () => {
     assert.equal(ready.status, 200);
   });
 
-  it('that comes back is watched as before', async () => {
+  it('is watched again after it returns', async () => {
     rmSync(repository);
     put(join(away, 'third', '1', 'model.onnx'), plusModel(3));
     renameSync(away, repository);

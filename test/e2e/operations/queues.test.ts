@@ -206,7 +206,7 @@ describe('queue policies', () => {
     assert.deepEqual(v2Values(await ask('limited', 5)), [5]);
   });
 
-  it('a timeout with REJECT answers what waits too long, while the model is busy', async () => {
+  it('a timeout with REJECT refuses requests that wait too long while the model is busy', async () => {
     const [running] = await occupy('rejecting', 1);
     const late = await timed(ask('rejecting', 1));
     assert.equal(late.result.status, 503);
@@ -242,7 +242,7 @@ describe('queue policies', () => {
     assert.equal(typed.code, INVALID_ARGUMENT, typed.details);
   });
 
-  it('a timeout with DELAY puts what waits too long behind the others', async () => {
+  it('a timeout with DELAY runs a request that waited too long after the others', async () => {
     const order: string[] = [];
     const named = (name: string, work: Promise<RawResponse>) =>
       work.then((response) => {
@@ -328,7 +328,7 @@ describe('--rest-api-timeout-in-ms', () => {
   const folders = new ModelFolders();
   after(() => folders.remove());
 
-  it('answers 504 to what waits longer, in both protocols, and not to gRPC', async (context) => {
+  it('answers 504 to requests that wait longer, in both REST protocols, not in gRPC', async (context) => {
     const repository = folders.repository('rest', []);
     putDelayModel(repository, 'plain', DELAY_MS);
     putDelayModel(repository, 'quick', 0);

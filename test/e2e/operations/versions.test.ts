@@ -76,7 +76,7 @@ describe('versions of a base path', () => {
     assert.deepEqual(load.answers, [answerOf(1), answerOf(2)]);
   });
 
-  it('one that is replaced in place answers anew, without a gap', async () => {
+  it('a version that is replaced in place serves the new content without a gap', async () => {
     put(join(base, '.new', 'model.onnx'), plusModel(20));
     renameSync(join(base, '2'), join(base, '.old'));
     renameSync(join(base, '.new'), join(base, '2'));

@@ -73,7 +73,7 @@ describe('serval predict over gRPC', () => {
     }
   });
 
-  it('answers models of columns, rows and missing cells too', async () => {
+  it('predicts with tabular models, with rows and missing cells', async () => {
     for (const [model, ...args] of [
       ['iris_tree', '--random', '--batch', '2'],
       ['loan_risk', '--input', 'amount=900', '--input', 'income=1000', '--input', 'purpose=car'],

@@ -36,7 +36,7 @@ describe('serval predict', () => {
     }
   });
 
-  it('answers a model of columns, and random values, alike', async () => {
+  it('predicts the same with a tabular model for given and random values', async () => {
     for (const [model, ...args] of [
       ['add_sub', '--random', '--batch', '3'],
       ['iris_tree', '--random', '--batch', '2'],

@@ -69,7 +69,7 @@ const PMML = `<?xml version="1.0"?>
 <NumericPredictor name="size" coefficient="2"/><CategoricalPredictor name="color" value="it's" coefficient="100"/>
 </RegressionTable></RegressionModel></PMML>`;
 
-it('work as pasted of a model of columns, with values of its domains', async (context) => {
+it('work as pasted for a tabular model, with values of its domains', async (context) => {
   const folder = mkdtempSync(join(tmpdir(), 'serval-try-'));
   context.after(() => rmSync(folder, { recursive: true }));
   writeFileSync(join(folder, 'cars.pmml'), PMML);

@@ -122,7 +122,7 @@ const tensors = (...wanted: readonly string[]): string =>
     .join(',');
 
 describe("answers in TensorFlow Serving's form", () => {
-  it('of REST, every type, in rows and columns, JSON and binary', async (context) => {
+  it('covers REST: every type, in rows and columns, JSON and binary', async (context) => {
     const { server, logs } = await started(context);
     await answered(predict(server, 'all', `{"instances":[${row(0)},${row(1)}]}`));
     const columns = Object.entries(FIELDS).map(
@@ -147,7 +147,7 @@ describe("answers in TensorFlow Serving's form", () => {
     assert.equal(await metric(server, 'serval_request_log_dropped_total'), 0);
   });
 
-  it('of one output: NaN and infinities, nothing at all, bytes that are no text', async (context) => {
+  it('covers one output: NaN and infinities, no elements, bytes that are not text', async (context) => {
     const { server, logs } = await started(context);
     await answered(predict(server, 'one', '{"instances":[[NaN,-Infinity],[-0.0,1e-45]]}'));
     await answered(predict(server, 'one', '{"inputs":[[1],[2]]}'));
@@ -171,7 +171,7 @@ describe("answers in TensorFlow Serving's form", () => {
     await sameTensors(logs, 'texts', 2, ['text']);
   });
 
-  it('of V2 gRPC, its streams, some of the outputs', async (context) => {
+  it('covers V2 gRPC, its streams, and a choice of outputs', async (context) => {
     const { logs, client } = await started(context);
     const raw = Buffer.from([0x00, 0x7e, 0x00, 0xfc]);
     const message = encode(types, 'inference.ModelInferRequest', {
@@ -185,7 +185,7 @@ describe("answers in TensorFlow Serving's form", () => {
     await sameTensors(logs, 'half', 3, ['f16']);
   });
 
-  it('have the outputs that were asked for, and no classes', async (context) => {
+  it('have the requested outputs, and no classes', async (context) => {
     const { server, logs } = await started(context);
     const outputs = '[{"name":"out_text"},{"name":"out_f32"}]';
     await answered(infer(server, 'all', `{"inputs":[${tensors(...names)}],"outputs":${outputs}}`));

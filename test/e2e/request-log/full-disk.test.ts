@@ -88,7 +88,7 @@ describe('a request log on a full disk', () => {
     }
   });
 
-  it('whose folder is no folder stops too', async (context) => {
+  it('stops too if its folder is not a folder', async (context) => {
     const path = join(tempFolder(context), 'file');
     writeFileSync(path, '');
     const server = await started(context, path);

@@ -129,7 +129,7 @@ describe('--request-log-dir', () => {
     }
   });
 
-  it('has bytes as they came, with --request-log-format=raw', async (context) => {
+  it('has the raw bytes with --request-log-format=raw', async (context) => {
     const { folder, client } = await started(context, '--request-log-format=raw');
     const sent = inferMessage('plus', [3]);
     const answer = await client.infer(sent);
@@ -145,7 +145,7 @@ describe('--request-log-dir', () => {
     assert.equal((await records(all.folder, 'two-', 1)).length, 1);
   });
 
-  it('has what failed, with the reason', async (context) => {
+  it('has failed requests with the reason', async (context) => {
     const { server, folder } = await started(context);
     await infer(server, 'plus', v2Body('other', [1]));
     await predict(server, 'plus', '{"instances":');
@@ -159,7 +159,7 @@ describe('--request-log-dir', () => {
     assert.equal(found[1]?.['request_base64'], Buffer.from('{"instances":').toString('base64'));
   });
 
-  it('rotates, and keeps so many files', async (context) => {
+  it('rotates, and keeps the configured number of files', async (context) => {
     const { server, folder } = await started(
       context,
       '--request-log-max-mb=1',

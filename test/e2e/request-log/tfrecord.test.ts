@@ -179,7 +179,7 @@ describe('logging_config', () => {
     });
   }
 
-  it('leaves out what failed', async (context) => {
+  it('leaves out failed requests', async (context) => {
     const logged = new Logged(context);
     logged.configure(1);
     const server = await logged.start(context);

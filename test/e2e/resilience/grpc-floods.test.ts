@@ -193,7 +193,7 @@ describe('floods of frames', () => {
     assert.equal(connection.goaway, undefined);
   });
 
-  it('what is no HTTP/2 is told so, or nothing', async (context) => {
+  it('a connection that is not HTTP/2 gets an error or is closed', async (context) => {
     for (const text of [
       'GET / HTTP/1.1\r\nHost: test\r\n\r\n',
       'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\nnonsense that is no SETTINGS frame',

@@ -47,7 +47,7 @@ describe('slow gRPC clients', () => {
   const begin = (path: string, ...more: readonly (readonly [string, string])[]): Buffer =>
     frame(FRAME.headers, FLAG.endHeaders, 1, headerBlock(callFields(path, ...more)));
 
-  it('who says nothing is let go', async () => {
+  it('a client that sends nothing is disconnected', async () => {
     const silent = await RawHttp2.open(server.grpcPort, { silent: true });
     const half = await RawHttp2.open(server.grpcPort, { silent: true });
     await half.send(Buffer.from('PRI * HTTP/2.0\r\n'));
@@ -68,7 +68,7 @@ describe('slow gRPC clients', () => {
     await isServed();
   });
 
-  it('a stream is not read further than its answers are taken', async (context) => {
+  it('a stream is read only as far as its responses are read', async (context) => {
     const connection = await RawHttp2.open(server.grpcPort, { settings: CLOSED_WINDOW });
     context.after(() => connection.close());
     const message = framed(

@@ -40,7 +40,7 @@ describe('the memory budget of large answers', () => {
     });
   }
 
-  it('counts answers that clients do not take, and cuts them when memory is short', async () => {
+  it('counts responses that clients do not read, and cuts them when memory is short', async () => {
     const bytes = Buffer.alloc(16 * MIB);
     const json = Buffer.from(
       JSON.stringify({

@@ -85,7 +85,7 @@ describe('a request that is refused in a batch', () => {
   const folders = new ModelFolders();
   after(() => folders.remove());
 
-  describe('of a model that batches by its configuration', () => {
+  describe('with a model that batches by its configuration', () => {
     let server: ServalProcess;
     before(async () => {
       const repository = folders.repository('asked', []);
@@ -95,7 +95,7 @@ describe('a request that is refused in a batch', () => {
     after(() => server.stop());
 
     for (const model of ['gather', 'spark'] as const) {
-      it(`of ${model} leaves the others their answers`, async () => {
+      it(`does not affect the other requests of ${model}`, async () => {
         await askAll(server, model, REQUESTS, []);
         const joined = await statistics(server, model);
         assert.deepEqual([joined.inference_count, joined.execution_count], [12, 1]);
@@ -110,7 +110,7 @@ describe('a request that is refused in a batch', () => {
     }
   });
 
-  it('of a model that batches by itself leaves the others their answers', async () => {
+  it('does not affect the other requests of a model that batches by itself', async () => {
     const repository = folders.repository('auto', []);
     fill(repository, '');
     const server = await startServer([repository, '--exec-mode=queued']);

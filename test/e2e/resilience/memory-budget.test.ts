@@ -132,7 +132,7 @@ describe('the memory budget', () => {
       };
     }));
 
-  it('closes clients that take nothing of their answers while memory is short', async () => {
+  it('closes clients that do not read their responses while memory is short', async () => {
     const clients: RawConnection[] = [];
     for (let i = 0; i < 6; i += 1) {
       const client = await RawConnection.open(server.httpPort);
@@ -190,7 +190,7 @@ describe('the memory budget', () => {
       }));
   }
 
-  it('closes a gRPC connection that takes nothing while memory is short', async () => {
+  it('closes a gRPC connection that reads nothing while memory is short', async () => {
     const session = connect(`http://127.0.0.1:${server.grpcPort}`, {
       settings: { initialWindowSize: 0 },
     });
@@ -201,7 +201,7 @@ describe('the memory budget', () => {
     await until('all to be given back', async () => (await used()) < KEPT);
   });
 
-  it('holds when gRPC messages unpack to more than there is', () =>
+  it('holds when gRPC messages decompress to more than the budget', () =>
     holds(async () => {
       const bomb = framed(gzipSync(Buffer.alloc(300 * MIB), { level: 1 }), true);
       const session = connect(`http://127.0.0.1:${server.grpcPort}`);
@@ -249,7 +249,7 @@ describe('the memory budget', () => {
       };
     }));
 
-  it('holds when REST bodies unpack to more than there is', () =>
+  it('holds when REST bodies decompress to more than the budget', () =>
     holds(async () => {
       const bomb = gzipSync(Buffer.from(TENSOR + ' '.repeat(90 * MIB)), { level: 1 });
       const answers = await Promise.all(

@@ -87,7 +87,7 @@ const isOf =
     line['call'] === call;
 
 overListeners('the access log of HTTP', (flags, kind) => {
-  it('has what found no model, no path and no method', async (context) => {
+  it('has requests for unknown models, paths and methods', async (context) => {
     const { server, log } = await started(context, flags);
     const name = encodeURIComponent(HOSTILE);
     assert.equal((await infer(server, name, v2Body('x', [1]))).status, 404);
@@ -142,7 +142,7 @@ overListeners('the access log of HTTP', (flags, kind) => {
     assert.equal(framed['call'], `POST ${place}`);
   });
 
-  it('has what is no request, where it is ours to answer', async (context) => {
+  it('has malformed requests that the server itself answers', async (context) => {
     const { server, log } = await started(context, flags);
     const connection = await RawConnection.open(server.httpPort);
     context.after(() => connection.close());
@@ -154,7 +154,7 @@ overListeners('the access log of HTTP', (flags, kind) => {
     assert.equal(line['call'], undefined);
   });
 
-  it('has who was let in by no key', async (context) => {
+  it('has requests without a valid key', async (context) => {
     const keys = join(folders.folder, `keys-${kind}`);
     writeFileSync(keys, `somebody sha256:${digestOf('a key')} inference\n`, { mode: 0o600 });
     const { server, log } = await started(context, [...flags, '--api-key-file', keys]);
@@ -165,7 +165,7 @@ overListeners('the access log of HTTP', (flags, kind) => {
     assert.notEqual(line['reason'], undefined);
   });
 
-  it('has who left, and who came to a full queue', async (context) => {
+  it('has clients that left, and requests that met a full queue', async (context) => {
     const { server, log } = await started(context, flags);
     const first = await RawConnection.open(server.httpPort);
     const body = v2Body('x', [1]);
@@ -220,7 +220,7 @@ describe('the access log of gRPC', () => {
     return client;
   };
 
-  it('has calls that came to no model, and those that ask for none', async (context) => {
+  it('has calls of unknown models, and calls that name no model', async (context) => {
     const { server, log } = await started(context);
     const client = connected(context, server);
     assert.equal((await client.unary(INFER, v2Message('nope'))).code, 5);

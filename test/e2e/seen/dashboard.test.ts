@@ -26,7 +26,7 @@ const DATA_MS = 120_000;
 const EMPTY_UNTIL: Readonly<Record<string, string>> = {};
 
 /**
- * Triton's own names, and their units, do not follow Prometheus's conventions; and one of our own
+ * Triton's own names, and their units, do not follow Prometheus's conventions; and one of Serval's
  * names is older than this check.
  */
 const OTHER_NAMES = /^(nv_|serval_batch_padding_rows )/;

@@ -77,7 +77,7 @@ function endOf({ certificate }: Pair): number {
 }
 
 overListeners('metrics of the HTTP listener', (flags) => {
-  it('count what is refused, by reason', async (context) => {
+  it('count refused requests by reason', async (context) => {
     const limit = ['--body-bytes-max', '1000'];
     const { server, values } = await started(context, [...flags, ...limit]);
     assert.equal(await values.of(refused('not_found')), 0);
@@ -93,7 +93,7 @@ overListeners('metrics of the HTTP listener', (flags) => {
     assert.equal(await values.of(refused('other')), 0);
   });
 
-  it('count callers who are not let in', async (context) => {
+  it('count callers that are not admitted', async (context) => {
     const { server, values } = await started(context, [...flags, '--api-key-file', keys]);
     assert.equal((await infer(server, 'half_plus_three', v2Body('x', [1]))).status, 401);
     await values.become(refused('access'), 1);
@@ -148,7 +148,7 @@ describe('metrics of the gRPC listener', () => {
       inputs: [{ name: 'x', datatype: 'FP32', shape: [1], contents: { fp32_contents: [1] } }],
     });
 
-  it('count connections, and what is refused', async (context) => {
+  it('count connections, and refused calls', async (context) => {
     const { server, values } = await started(context, ['--api-key-file', keys]);
     assert.equal(await values.of(connections('grpc')), 0);
     const client = new RawClient(server.grpcPort);
@@ -160,7 +160,7 @@ describe('metrics of the gRPC listener', () => {
     await values.become(connections('grpc'), 0);
   });
 
-  it('count models that are not there, and messages that are none', async (context) => {
+  it('count unknown models and invalid messages', async (context) => {
     const { server, values } = await started(context);
     const client = new RawClient(server.grpcPort);
     context.after(() => client.close());

@@ -89,7 +89,7 @@ describe('TensorFlow models that come and go', () => {
     assert.deepEqual(load.answers, ['{"predictions":[2.5]}', '{"predictions":[3.5]}']);
   });
 
-  it('what cannot be served says why and takes nobody along', async (t) => {
+  it('a model that cannot be served reports why and does not affect the others', async (t) => {
     const half = model(t, HALF);
     const bad = model(t, 'bad_half_plus_two');
     const lite = model(t, 'saved_model_half_plus_two_tflite');

@@ -27,7 +27,7 @@ describe('a load that takes long', () => {
   const ports = ['--host', '127.0.0.1', '--http-port', '0', '--grpc-port', '0'];
   const command = ['serve', models, ...ports];
 
-  it('is told on one line of a terminal', async () => {
+  it('is shown on one line of a terminal', async () => {
     const explicit = [...command, '--model-control-mode', 'explicit'];
     const server = new ServalProcess(explicit, {}, ['python3', TERMINAL]);
     try {
@@ -62,7 +62,7 @@ describe('a load that takes long', () => {
     }
   });
 
-  it('is told in the log where there is no terminal', async () => {
+  it('is logged if there is no terminal', async () => {
     const server = new ServalProcess(command);
     try {
       const told = /loading model model=endless version=1 stage="warming up" mb=1 seconds=\d+/;

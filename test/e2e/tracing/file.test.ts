@@ -47,7 +47,7 @@ describe("traces in Triton's file", () => {
     }
   };
 
-  it('have a list of times for one request in so many', async (context) => {
+  it('list the times of one request in N', async (context) => {
     const file = join(folders.folder, 'all.json');
     const server = await started(
       context,
@@ -77,7 +77,7 @@ describe("traces in Triton's file", () => {
     );
   });
 
-  it('come in files of so many, and end with the count of a model', async (context) => {
+  it("are split into files by count, and end after the model's trace count", async (context) => {
     const file = join(folders.folder, 'some.json');
     const server = await started(context, '--trace-file', file, '--trace-log-frequency', '2');
     await asked(server, 'half_plus_three', 2);

@@ -127,7 +127,7 @@ describe('traces', { skip: missing !== '' && missing }, () => {
     collector.spans(count, (span) => span.traceId === traceId);
 
   overListeners('of REST requests', (flags) => {
-    it('are sent over OTLP/HTTP, with what the request went through', async (context) => {
+    it('are sent over OTLP/HTTP, with the steps of the request', async (context) => {
       const server = await started(context, '--trace-otlp', collector.http, ...flags);
       const body = { ...(JSON.parse(v2Body('x', [1, 2])) as object), id: 'my id' };
       const answer = await exchange(
@@ -161,7 +161,7 @@ describe('traces', { skip: missing !== '' && missing }, () => {
       assert.ok(now - root.endNs < 60_000_000_000n, 'by the clock on the wall');
     });
 
-    it("go on a caller's, and leave out what it does not trace", async (context) => {
+    it("continue a caller's, and leave out requests that it does not trace", async (context) => {
       const server = await started(context, '--trace-otlp', collector.http, ...flags);
       const ask = (traceparent: string, model = 'half_plus_three', id = '') =>
         exchange(server.httpPort, 'POST', `/v1/models/${model}:predict`, FAILING, [
@@ -190,7 +190,7 @@ describe('traces', { skip: missing !== '' && missing }, () => {
       assert.ok(!collector.all.some(({ traceState }) => traceState === 'serval=unsampled'));
     });
 
-    it('of queued requests, and of bodies that come in pieces or packed', async (context) => {
+    it('cover queued requests and bodies that arrive in pieces or compressed', async (context) => {
       const args = ['--trace-otlp', collector.http, '--exec-mode', 'queued', ...flags];
       const server = await started(context, ...args);
       const answer = await predict(server, 'half_plus_three', '{"instances":[1.0,2.0]}');
@@ -206,7 +206,7 @@ describe('traces', { skip: missing !== '' && missing }, () => {
     });
   });
 
-  describe('of gRPC requests', () => {
+  describe('for gRPC requests', () => {
     it('are sent over OTLP/gRPC, in and out as REST requests are', async (context) => {
       const server = await started(context, '--trace-otlp', collector.grpc);
       const client = new RawClient(server.grpcPort);
@@ -249,7 +249,7 @@ describe('traces', { skip: missing !== '' && missing }, () => {
       );
     });
 
-    it('of streams and of queued requests', async (context) => {
+    it('cover streams and queued requests', async (context) => {
       const args = ['--trace-otlp', collector.grpc, '--exec-mode', 'queued'];
       const server = await started(context, ...args);
       const client = new RawClient(server.grpcPort);
@@ -275,7 +275,7 @@ describe('traces', { skip: missing !== '' && missing }, () => {
     });
   });
 
-  it('of a batch are linked to it, and it to them', async (context) => {
+  it('are linked to their batch, and the batch to them', async (context) => {
     const server = await started(context, '--trace-otlp', collector.http);
     const answers = await Promise.all(
       Array.from({ length: 12 }, () => infer(server, 'batched', BATCHED)),
@@ -322,7 +322,7 @@ describe('traces', { skip: missing !== '' && missing }, () => {
     await whole(traceId, 4);
   });
 
-  it('that no collector takes cost a warning and are counted', async (context) => {
+  it('are counted, with one warning, if no collector accepts them', async (context) => {
     const gone = await Collector.start(python);
     const url = gone.http;
     await gone.stop();
@@ -343,7 +343,7 @@ describe('traces', { skip: missing !== '' && missing }, () => {
     assert.deepEqual(await server.ended, { code: 0, signal: null });
   });
 
-  it('are none where nobody asked for them', async (context) => {
+  it('are not made unless they are configured', async (context) => {
     const server = await startServer([models]);
     context.after(() => server.stop());
     const { headers } = await exchange(

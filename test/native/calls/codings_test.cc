@@ -1,4 +1,4 @@
-// What headers say about content codings, read as content-encoding.ts reads them.
+// Content codings in headers, read as content-encoding.ts reads them.
 #include "calls/codings.h"
 
 #include <gtest/gtest.h>

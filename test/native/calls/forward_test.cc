@@ -185,7 +185,7 @@ TEST_F(ForwardTest, ARefusedAnswerIsTold) {
   EXPECT_EQ(client_->answer(stream).status(), 8);
 }
 
-// Nobody reads events: clients are refused when there is no memory for more, and the late reader
+// Events are not read: clients are refused when there is no memory for more, and the late reader
 // learns which calls are open.
 class SmallMemoryTest : public ForwardTest {
  protected:

@@ -258,8 +258,8 @@ void record_round(ModelStats& stats) {
   for (uint64_t turn = 0; turn < kRoundTurns; ++turn) stats.record(BatchRecord{5, 0, 1, 2, 3});
 }
 
-// Two threads that record until each has often seen the other progress between two of its own
-// rounds, so that they really meet in the shared shard.
+// Two threads that record until each has often seen the other progress between two of its rounds,
+// so that they really meet in the shared shard.
 class Duel {
  public:
   // `me` is 0 or 1. Returns the rounds recorded.

@@ -18,7 +18,7 @@ import { ConfigFileError } from '../../../ts/protobuf/text-format.js';
 import type { ConfigProblem } from '../../../ts/protobuf/problem.js';
 import { filledFolder } from '../temp-folder.js';
 
-/** Beside the checkout, where there is one. */
+/** The samples beside the checkout, if there are any. */
 const SAMPLES = resolve('../shared/models/tfserving/configs');
 
 function linesOf(problems: readonly ConfigProblem[]): readonly string[] {

@@ -1,4 +1,4 @@
-// What the fuzz target onnx_cases considers a failure. Test time only.
+// The failures that the fuzz target onnx_cases detects. Test time only.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { judge } from '../../fuzz/onnx/onnx-cases.mjs';

@@ -25,7 +25,7 @@ test('every guarded operator has a rule', () => {
   const source = read('native', 'backend', 'onnx', 'guards.cc');
   const rules = read('native', 'operators', 'guards', 'rules.cc');
   for (const [, name] of source.matchAll(/^ +\{"([A-Z]\w+)", \{\d/gm)) {
-    // two of our own operators
+    // two of Serval's operators
     if (new RegExp(`op == "${name}"\\) surround`).test(source)) continue;
     assert.ok(rules.includes(`op == "${name}"`), `${name} has no rule`);
   }

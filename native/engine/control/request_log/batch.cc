@@ -1,4 +1,4 @@
-// Tables of the request log to bytes and back; see batch.h. Control plane, any thread.
+// Converts tables of the request log to and from bytes. Control plane, any thread.
 #include "engine/control/request_log/batch.h"
 
 #include "base/generated/engine_generated.h"
@@ -10,7 +10,8 @@ namespace {
 
 using Builder = flatbuffers::FlatBufferBuilder;
 
-// Whether it came in another form than the one that is wanted. What failed is in no such log.
+// Returns whether the entry must be converted to TensorFlow Serving's form. Failed requests are not
+// converted.
 bool is_foreign(const LoggedEntry& entry) {
   if (!entry.tensorflow || entry.code != ErrorCode::Ok) return false;
   return !is_tf_message(entry.protocol) && entry.protocol != Protocol::TfMultiInference;

@@ -13,15 +13,16 @@
 
 namespace serval {
 
-// Reads RequestLogRates. Errors: invalid_argument: no such table, a rate that is none.
+// Reads RequestLogRates. Errors: invalid_argument: the bytes are not such a table, or a rate is
+// invalid.
 Result<std::map<std::string, LogRate>> parse_log_rates(std::span<const uint8_t> bytes);
 
-// Appends RequestLogBatch bytes. Requests that are wanted as TensorFlow Serving's messages are made
-// such as long as their model is in `table`. Errors: memory_full.
+// Appends RequestLogBatch bytes. Requests that are logged as TensorFlow Serving's messages are
+// converted only while their model is in `table`. Errors: memory_full.
 Status write_request_log(const RequestLog::Taken& taken, const EngineTable& table,
                          const ServeSettings& settings, ByteBuffer& out);
 
-// Appends what became of logged requests.
+// Appends the counts of logged requests by outcome.
 void write_request_log_metrics(const LogTotals& totals, MetricsWriter& writer);
 
 }  // namespace serval

@@ -1,6 +1,7 @@
-// See tf_answer.h. An answer's tensors stand in it as a request's do: it is given another beginning
-// and read by the decoders of requests, as one for a signature whose inputs are the outputs.
-// Source: tfserving.md 1.6, 1.7, 2; Predict Protocol V2.
+// Converts responses of other protocols to TensorFlow Serving's messages. A response has its
+// tensors in the same form as a request: its beginning is replaced, and the decoders of requests
+// read it as a request for a signature whose inputs are the outputs. Source: tfserving.md 1.6, 1.7,
+// 2; Predict Protocol V2.
 #include "engine/control/request_log/tf_answer.h"
 
 #include <cstring>
@@ -25,7 +26,7 @@ using Bytes = std::span<const uint8_t>;
 constexpr uint32_t kInferResponse = 2;                   // ModelStreamInferResponse
 constexpr uint32_t kAnswerOutputs = 5, kRawOutputs = 6;  // ModelInferResponse
 constexpr std::string_view kV2Outputs = "\"outputs\":[", kV2Front = "{\"inputs\":[";
-// How an answer of V1 begins, and a request with the same tensors.
+// The beginnings of V1 responses, each with that of a request with the same tensors.
 constexpr std::pair<std::string_view, std::string_view> kV1Fronts[] = {
     {"{\"predictions\":", "{\"instances\":"},
     {"{\"outputs\":", "{\"inputs\":"},
@@ -55,7 +56,7 @@ Signature signature_of_answer(const Signature& signature, const DecodedRequest& 
   return made;
 }
 
-// `front` and `rest` in one, with the bytes behind them that decoders may read.
+// Joins `front` and `rest`, followed by the padding bytes that decoders may read.
 Status join(std::string_view front, Bytes rest, Arena& arena, Bytes& out) {
   const size_t bytes = front.size() + rest.size();
   auto* const place = static_cast<uint8_t*>(arena.allocate(bytes + kBodyPadding));
@@ -76,7 +77,7 @@ Status as_v1_request(Bytes answer, Arena& arena, Bytes& out) {
   return no_such_answer("no member of values");
 }
 
-// Within the texts of an answer quotes are escaped: the first is the member.
+// Quotes within the texts of a response are escaped, so the first match is the member itself.
 Status as_v2_request(const LoggedEntry& entry, Arena& arena, Bytes& out, int64_t& json_bytes) {
   const Bytes answer = entry.response();
   const size_t found = text_of(answer).find(kV2Outputs);
@@ -90,7 +91,7 @@ Status as_v2_request(const LoggedEntry& entry, Arena& arena, Bytes& out, int64_t
   return join(kV2Front, answer.subspan(cut), arena, out);
 }
 
-// Only the tensors, in the fields that a request has for them.
+// Copies only the tensors, into the fields that a request has for them.
 Status as_wire_request(const LoggedEntry& entry, Arena& arena, Bytes& out) {
   Bytes answer = entry.response();
   WireFault fault;
@@ -117,7 +118,7 @@ Status as_wire_request(const LoggedEntry& entry, Arena& arena, Bytes& out) {
   return {};
 }
 
-// The outputs' tensors in the order in which they were asked for.
+// Returns the outputs' tensors in the order in which they were requested.
 Status decode_answer(const LoggedEntry& entry, const Signature& signature,
                      const ServeSettings& settings, Arena& arena, DecodedRequest& out) {
   Bytes body;
@@ -142,7 +143,7 @@ Status decode_answer(const LoggedEntry& entry, const Signature& signature,
   }
 }
 
-// {"results": [[["label", score], ...], ...]} as the tensors that it was made of.
+// The tensors from which {"results": [[["label", score], ...], ...]} was made.
 struct Classes {
   std::vector<std::string_view> labels;  // views of the document
   std::vector<float> scores;
@@ -160,7 +161,7 @@ Status Classes::read_row(const JsonDocument& document, const JsonNode& row) {
     const JsonNode* const label = document.child(*one);
     const JsonNode* const score = label == nullptr ? nullptr : document.sibling(*label);
     if (score == nullptr || score->kind != JsonKind::Number) return no_such_answer("no score");
-    // Others are bytes, which a message has no place for.
+    // Other labels are bytes, which the message has no field for.
     if (label->kind != JsonKind::String) return no_such_answer("a label that is no text");
     labels.push_back(label->text);
     scores.push_back(static_cast<float>(score->number.f64));

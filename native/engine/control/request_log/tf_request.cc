@@ -1,4 +1,4 @@
-// Requests as TensorFlow Serving's messages. Source: tfserving.md 2 "PredictRequest",
+// Converts requests to TensorFlow Serving's messages. Source: tfserving.md 2 "PredictRequest",
 // "ClassificationRequest".
 #include "engine/control/request_log/tf_request.h"
 
@@ -13,11 +13,12 @@ namespace serval {
 
 namespace {
 
-constexpr uint32_t kRequestModel = 1;                      // of all three
+constexpr uint32_t kRequestModel = 1;                      // field of all three requests
 constexpr uint32_t kPredictInputs = 2, kOutputFilter = 3;  // PredictRequest
-constexpr uint32_t kInput = 2;                             // the two others
-constexpr uint32_t kExampleList = 1, kExamples = 1;        // Input, ExampleList
-constexpr uint32_t kLogRequest = 1, kLogResponse = 2;      // PredictLog and its like
+// field of ClassificationRequest and RegressionRequest
+constexpr uint32_t kInput = 2;
+constexpr uint32_t kExampleList = 1, kExamples = 1;    // Input, ExampleList
+constexpr uint32_t kLogRequest = 1, kLogResponse = 2;  // PredictLog, ClassifyLog, RegressLog
 constexpr const char* kName = "logged request";
 
 std::string_view text_of(const ByteBuffer& buffer) {
@@ -26,7 +27,8 @@ std::string_view text_of(const ByteBuffer& buffer) {
 
 bool is_input(const SharedTensor& shared) { return shared.input != SharedTensor::kOutput; }
 
-// Every output in the signature's order is what a request without a filter gets.
+// Returns whether the request gets every output in the signature's order, as one without a filter
+// does.
 bool asks_for_all(const Signature& signature, const DecodedRequest& decoded) {
   if (decoded.outputs.size() != signature.outputs.size()) return false;
   for (size_t i = 0; i < decoded.outputs.size(); ++i) {
@@ -46,7 +48,7 @@ Status write_predict(const TfModelSpec& model_spec, const Signature& signature,
   uint64_t total = model_spec.field_bytes();
   std::vector<WireTensorBytes> sizes;
   for (size_t i = 0; i < inputs; ++i) {
-    if (decoded.inputs[i].dtype == DType::Invalid) {  // left out: it may be absent
+    if (decoded.inputs[i].dtype == DType::Invalid) {  // left out: an optional input
       sizes.emplace_back();
       continue;
     }
@@ -77,7 +79,7 @@ Status write_predict(const TfModelSpec& model_spec, const Signature& signature,
   return {};
 }
 
-// A context was put in front of each Example, and is part of it now.
+// The context was added to each Example when it was decoded, and stays part of it.
 Status write_examples(const TfModelSpec& model_spec, const DecodedRequest& decoded,
                       const Limits& limits, ByteBuffer& out) {
   if (decoded.inputs.size() != 1) {
@@ -106,7 +108,7 @@ bool is_examples(Protocol protocol) {
   return protocol == Protocol::V1Classify || protocol == Protocol::V1Regress;
 }
 
-// {request = 1, response = 2}, as every log of TensorFlow Serving has them.
+// Writes {request = 1, response = 2}, the form of every log message of TensorFlow Serving.
 Status write_pair(const ByteBuffer& request, const ByteBuffer& response, const Limits& limits,
                   ByteBuffer& out) {
   const bool answered = response.size() != 0;
@@ -145,7 +147,7 @@ Status write_tf_log(const LoggedEntry& entry, const Model& model, const ServeSet
              ? write_examples(model_spec, decoded, settings, request)
              : write_predict(model_spec, signature, decoded, settings, request);
   if (!done.ok()) return done;
-  // What has no such form is asked for all the same, and was answered.
+  // A response without such a form is left out; the request is still logged.
   if (!write_tf_answer(entry, model, decoded, settings, arena, response).ok()) response.clear();
   return write_pair(request, response, settings, out);
 }

@@ -1,4 +1,4 @@
-// The tables of models and statistics. Control plane, any thread.
+// Reads and writes the tables of models and statistics. Control plane, any thread.
 #include "engine/control/spec/codec.h"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ Error out_of_range(const std::string& member, int64_t got, const std::string& ex
   return bad_spec(member, "is " + std::to_string(got) + ", expected " + expected);
 }
 
-// A default's tensor with the memory that it lies in.
+// A default's tensor with the memory that holds its elements.
 struct DefaultTensor {
   Arena arena;
   std::vector<uint8_t> proto;
@@ -84,7 +84,7 @@ Status read_specs(const Tables<fb::TensorSpec>* from, std::vector<TensorSpec>& s
   return ok_status();
 }
 
-// Batch sizes: not 0, ascending, no larger than the largest batch.
+// Checks batch sizes: none is 0, ascending, none larger than the largest batch.
 Status check_sizes(const std::vector<uint32_t>& sizes, const std::string& member,
                    uint32_t rows_max) {
   for (size_t i = 0; i < sizes.size(); ++i) {
@@ -119,7 +119,7 @@ Status check_batch(const BatchPolicy& batch) {
                       "the last one to be batch.rows_max, " + std::to_string(batch.rows_max));
 }
 
-// Cuts a timeout that is as good as none.
+// Limits a timeout that is practically infinite.
 Status check_queue_policy(const std::string& member, QueuePolicy& policy) {
   policy.default_timeout_us = std::min(policy.default_timeout_us, kTimeoutUsMax);
   if (policy.timeout_action <= TimeoutAction::MAX) return ok_status();
@@ -230,7 +230,7 @@ Status read_devices(const fb::ModelSpec& from, std::vector<int>& devices) {
   return fits;
 }
 
-// CUDA graphs cost memory of the device, each.
+// Each CUDA graph costs device memory.
 constexpr size_t kGraphRowsMax = 32;
 constexpr uint32_t kGraphRowMax = 1u << 20;
 
@@ -311,7 +311,7 @@ flatbuffers::Offset<fb::Signature> write_signature(Builder& builder, const Signa
   const auto name = builder.CreateString(signature.name);
   const auto in = builder.CreateVector(inputs);
   const auto out = builder.CreateVector(outputs);
-  flatbuffers::Offset<flatbuffers::String> method;  // absent where the format has none
+  flatbuffers::Offset<flatbuffers::String> method;  // absent if the format has no methods
   if (!signature.method_name.empty()) method = builder.CreateString(signature.method_name);
   flatbuffers::Offset<Tables<fb::TensorSpec>> absent;
   if (!optional.empty()) absent = builder.CreateVector(optional);

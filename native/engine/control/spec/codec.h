@@ -1,4 +1,4 @@
-// engine.fbs tables to and from the engine's structs. Control plane, any thread.
+// Converts engine.fbs tables to and from the engine's structs. Control plane, any thread.
 #pragma once
 
 #include <cstdint>
@@ -15,27 +15,27 @@
 namespace serval {
 
 // Limits of a model spec; those of its tensors and names are in base/limits.h.
-inline constexpr uint32_t kPriorityLevelsMax = 1024;  // a queue each
-inline constexpr size_t kLabelsMax = 1'000'000;       // of one output
-inline constexpr size_t kDevicesMax = 256;            // a session each
-inline constexpr size_t kGraphsMax = 1024;            // signatures, a session each
+inline constexpr uint32_t kPriorityLevelsMax = 1024;  // each level has a queue
+inline constexpr size_t kLabelsMax = 1'000'000;       // labels of one output
+inline constexpr size_t kDevicesMax = 256;            // each device has a session
+inline constexpr size_t kGraphsMax = 1024;            // signatures; each has a session
 inline constexpr size_t kWeightsMax = 1'000'000;
 
-// Errors: invalid_argument when the bytes are no such table or a member is out of range; the text
-// names the member, what is expected and what is there.
+// Reads a model spec. Errors: invalid_argument if the bytes are not such a table or a member is out
+// of range; the text names the member, what was expected and what was found.
 Result<ModelSpec> parse_model_spec(std::span<const uint8_t> bytes);
 
-// The pieces of parse_model_spec(). Graphs, weights and states of `from` (graphs.cc); indices
-// are checked against each other.
+// The parts of parse_model_spec(). Reads graphs, weights and states of `from` (graphs.cc); checks
+// that indices are within range.
 Status read_graphs(const fb::ModelSpec& from, ModelSpec& spec);
-// Errors: invalid_argument (a default that is no tensor of its input's type).
+// Errors: invalid_argument (a default that does not match its input's type).
 Result<Signature> read_signature(const fb::Signature& from);
 
-// Appends ModelInfo bytes. False when memory is out.
+// Appends ModelInfo bytes. Returns false if out of memory.
 bool write_model_info(Model& model, ByteBuffer& out);
 
-// Appends EngineStats bytes. `handles`: whose statistics are written, empty = of all; one that is
-// not loaded is left out. False when memory is out.
+// Appends EngineStats bytes. `handles`: the models whose statistics are written, empty = all; a
+// model that is not loaded is left out. Returns false if out of memory.
 bool write_engine_stats(const ModelTable& models, std::span<const uint32_t> handles,
                         uint64_t bodies_open, uint64_t tickets_open, ByteBuffer& out);
 

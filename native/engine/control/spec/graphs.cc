@@ -1,4 +1,4 @@
-// Graphs, weights and states of a model spec; see codec.h. Control plane, any thread.
+// Reads graphs, weights and states of a model spec. Control plane, any thread.
 #include "engine/control/spec/codec.h"
 #include "engine/control/spec/unpack.h"
 
@@ -21,7 +21,7 @@ Status check_index(const std::string& place, uint64_t index, size_t count, const
                         ", " + std::to_string(count));
 }
 
-// The bytes of a weight are its elements, no more and no less.
+// Checks that a weight has exactly the bytes of its elements.
 Status check_weight(const std::string& place, const Weight& weight) {
   if (weight.dims.size() > kRankMax) {
     return bad(place + ".dims", "are " + std::to_string(weight.dims.size()) +

@@ -28,7 +28,7 @@ bool has_control(std::string_view text) {
   return std::any_of(text.begin(), text.end(), is_control);
 }
 
-// Text for a message: control characters as \xNN, cut after 100 bytes.
+// Returns `text` for a message: control characters as \xNN, cut after 100 bytes.
 std::string shown(std::string_view text) {
   std::string result = "'";
   for (const char c : text.substr(0, kShownBytes)) {
@@ -66,7 +66,7 @@ bool is_word(std::string_view text, std::string_view words) {
   }
 }
 
-// Whether the value is one of the option's; a path is not looked at here.
+// Returns whether the value is valid for the option; does not check paths.
 bool fits(const RuntimeOption& option, std::string_view value) {
   if (value.empty() || value.size() > kValueBytesMax) return false;
   switch (option.kind) {
@@ -85,7 +85,7 @@ bool fits(const RuntimeOption& option, std::string_view value) {
   return false;
 }
 
-// The path with links resolved; "" where there is none.
+// Returns the path with links resolved; "" if there is no such file.
 std::string real_path(const std::string& path) {
   const std::unique_ptr<char, decltype(&std::free)> found(realpath(path.c_str(), nullptr),
                                                           &std::free);
@@ -99,8 +99,8 @@ std::string folder_of(const std::string& path) {
   return end == std::string::npos ? "." : path.substr(0, end + 1);
 }
 
-// The absolute path that `value` leads to from the model's version folder, links resolved; its last
-// part need not exist. "" where it leads out of the folder, or nowhere.
+// Returns the absolute path that `value` leads to from the model's version folder, links resolved;
+// its last part need not exist. Returns "" if it leads out of the folder, or nowhere.
 std::string path_inside(const std::string& value, const std::string& model_path) {
   const std::string folder = real_path(folder_of(model_path));
   if (folder.empty()) return {};

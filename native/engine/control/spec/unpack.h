@@ -1,5 +1,5 @@
-// From engine.fbs tables to the structs of base/generated/engine_structs.h. Copies; what the values
-// mean is checked behind it. Control plane, any thread.
+// Copies engine.fbs tables to the structs of base/generated/engine_structs.h. Does not check the
+// values; the callers do. Control plane, any thread.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@
 
 namespace serval {
 
-// Takes a member of a table into that of its struct, and a whole table that is a member. Leaves the
-// struct's default where the table has none.
+// Copies a member of a table to that of its struct, and recursively a member that is a table. Keeps
+// the struct's default if the table does not have the member.
 struct Unpack {
   template <typename T>
   void operator()(T from, T& to) const {

@@ -121,7 +121,7 @@ describe('datatypes of the extension', () => {
     );
   });
 
-  test('X5: FP64 stands for a VECTOR, or is an array, as the model wants it', async () => {
+  test('X5: FP64 represents a VECTOR or an array, depending on the model', async () => {
     const shaped = { name: 'v', shape: [2, 1, 2], data: [1, 3, 4, 4] };
     const unit = { name: 'unit', datatype: 'VECTOR', shape: [2, 2], data: [0.25, 0.75, 0.5, 0.5] };
     await answers('norm', [{ ...shaped, datatype: 'VECTOR' }], [unit]);
@@ -178,7 +178,7 @@ describe('datatypes of the extension', () => {
     await answers('two', [pair], [{ data: [1.3] }, { data: [2.4] }]);
   });
 
-  test('X18: what is no decimal is refused', async () => {
+  test('X18: values that are not decimals are refused', async () => {
     const decimal = (p: string, s: string, data: unknown[] = [1]) => [
       x('FP64', data, precision(p, s)),
     ];

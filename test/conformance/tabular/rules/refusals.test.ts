@@ -238,7 +238,7 @@ const CASES: readonly Case[] = [
   },
 ];
 
-describe('what requests are refused for', () => {
+describe('reasons to refuse requests', () => {
   const rules = new RulesServer([]);
 
   for (const { error, model, tensors, words, ...asked } of CASES) {
@@ -284,7 +284,7 @@ describe('what requests are refused for', () => {
     assert.match(await message(two, { raw_input_contents }), /raw_input_contents|'z'/);
   });
 
-  test('s2.3: limits are RESOURCE_EXHAUSTED, before memory is taken', async () => {
+  test('s2.3: limits are RESOURCE_EXHAUSTED, before memory is allocated', async () => {
     const exhausted = { status: 'RESOURCE_EXHAUSTED' };
     const both = [...GRPC, ...REST];
     const big = (datatype: string, shape: readonly number[]): Tensor =>

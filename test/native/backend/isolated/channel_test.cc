@@ -1,6 +1,6 @@
 // Requests through a slot. The server's end and the process's end run in two threads, so that
 // sanitizers see both. Responses equal those of the backend itself. A process that dies, hangs or
-// writes nonsense is an error of its own requests, whatever the bytes.
+// writes nonsense is an error only of the requests it holds, whatever the bytes.
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <unistd.h>

@@ -47,7 +47,7 @@ class OnGraphs : public OnnxRuntimeTest {
     };
     return {ask("fake_ort_recordings"), ask("fake_ort_replays")};
   }
-  // What one run recorded and replayed; its response is checked.
+  // Returns what one run recorded and replayed; its response is checked.
   Recorded run_rows(BackendScratch& scratch, size_t rows, float first) {
     const Recorded before = recorded();
     std::vector<float> values(rows), expected(rows);

@@ -230,8 +230,8 @@ class RawClient {
     return go_away;
   }
   // Returns when the server has read everything that was sent and its immediate responses are here.
-  // It pings twice: an acknowledgement overtakes the responses of its own iteration, never those of
-  // the previous one.
+  // It pings twice: an acknowledgement overtakes the responses of the same iteration, never those
+  // of the previous one.
   bool sync() { return ping() && ping(); }
   bool ping() {
     send(ping_frame("syncsync"));

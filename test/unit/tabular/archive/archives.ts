@@ -18,7 +18,7 @@ export interface ZipEntry {
   readonly crc?: number;
   /** The Unix mode. */
   readonly mode?: number;
-  /** Points to the first file's data instead of its own. */
+  /** Points to the first file's data instead of the entry's data. */
   readonly overlaps?: boolean;
   /** The extra field of the directory's entry. */
   readonly extra?: Uint8Array;
