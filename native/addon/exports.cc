@@ -1,5 +1,5 @@
-// The addon's calls. Each checks its arguments, calls the lane and reports by control words. Hot
-// path: receive. Thread: JavaScript's.
+// The addon's calls. Each checks its arguments, calls the lane and reports by control words.
+// Hot path: receive. Thread: JavaScript's.
 #include <malloc.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 // Kinds that post-process a classifier's scores: classify, one_vs_rest, greatest,
-// multinomial_labeler. Hot path: run; any thread. Source: tabular.md 5.3
+// multinomial_labeler. Hot path; any thread. Source: tabular.md 5.3
 #include <algorithm>
 #include <cmath>
 #include <limits>

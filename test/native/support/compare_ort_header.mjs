@@ -193,7 +193,7 @@ const written = readFileSync(ourPath, 'utf8');
 const ours = withoutComments(written);
 // Functions that are newer than the oldest version that we request: a comment marks them, so that
 // nobody calls them with the older table. Function -> minor version.
-const REMARK = /\/\/ Since 1\.(\d+): to be called only with[^\n]*\n[^(]*\(\*(\w+)\)/g;
+const REMARK = /\/\/ Since 1\.(\d+): only call it through[^\n]*\n[^(]*\(\*(\w+)\)/g;
 const remarked = new Map([...written.matchAll(REMARK)].map(([, minor, name]) => [name, +minor]));
 const theirVersion = Number(/#define ORT_API_VERSION (\d+)/.exec(raw)?.[1]);
 const constant = (name) => Number(new RegExp(`${name} = (\\d+)`).exec(ours)?.[1]);

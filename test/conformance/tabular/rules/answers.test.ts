@@ -65,7 +65,7 @@ describe('missing values, and the form of answers', () => {
     const missing = [{ data: [null, null, 0.25, 0.75] }];
     await answers('norm', [v], missing, { forms: REST, parameters: { on_invalid: 'null' } });
     const inside = tensor('v', 'VECTOR', [[1, null]], { shape: [1, 2] });
-    await refuses('norm', [inside], /'v', element 1: null stands for a whole vector/, {
+    await refuses('norm', [inside], /'v', element 1: null replaces a whole vector/, {
       forms: REST,
     });
   });

@@ -232,6 +232,6 @@ describe('tabular.md 2.5 on a running server', () => {
     const huge = { values: [], indices: [], dimensions: [16_000_000] };
     const [status, said] = await frame(tensor, [huge]);
     assert.equal(status, 413, said.slice(0, 300));
-    assert.match(said, /row 0, field \\"v\\": at most 4194304 values/);
+    assert.match(said, /row 0, field \\"v\\": expected at most 4194304 values/);
   });
 });

@@ -131,7 +131,7 @@ TEST_F(CheckContexts, WhatTheLibraryHasNotIsSaidSo) {
   const Strings cpu = {"CPUExecutionProvider"};
   EXPECT_EQ(check({.name = "N", .source = kTensorrt}, {"tensorrt"}, cpu),
             begin() +
-                ": it needs the provider tensorrt, which this ONNX Runtime library has not; "
+                ": it needs the provider tensorrt, which this ONNX Runtime library does not have; "
                 "it has CPUExecutionProvider: serval gpu install --tensorrt");
   EXPECT_EQ(code_, ErrorCode::RuntimeUnavailable);
   for (const char* source : {"QNNExecutionProvider", "NvTensorRTRTXExecutionProvider"}) {
