@@ -33,7 +33,7 @@
 
 namespace {
 
-using namespace serval;       // NOLINT: a program of its own
+using namespace serval;       // NOLINT: a separate program
 using namespace serval::ort;  // NOLINT
 
 constexpr unsigned kBesideOthers = 1;  // cudaStreamNonBlocking

@@ -322,7 +322,8 @@ bool Expression::read_call(StageSpec& spec, const plan::Node& from, CallNode& ma
   for (size_t i = 0; i < count; ++i) {
     const uint32_t number = from.arguments()->Get(static_cast<uint32_t>(i));
     if (number >= nodes_.size() || used_[number]) {
-      spec.fail("an expression's argument " + std::to_string(number) + " is none of its own");
+      spec.fail("an expression's argument " + std::to_string(number) +
+                " is not an unused earlier node");
       return false;
     }
     used_[number] = true;

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { exitWhenWritten, noCounts, printSkipped, summaryLine } from '../run/counts.mjs';
 import * as documents from './rules/documents.mjs';
 import * as format from './rules/format.mjs';
+import * as language from './rules/language.mjs';
 import * as imports from './rules/imports.mjs';
 import * as ranks from './rules/ranks.mjs';
 import * as links from './rules/links.mjs';
@@ -34,6 +35,8 @@ const RULES = {
   'typescript-imports': imports.typescriptImports,
   'startup-imports': imports.startupImports,
   words: words.words,
+  'plain-english': language.plainEnglish,
+  'plain-texts': language.plainTexts,
   unfinished: words.unfinished,
   'commented-out-code': words.commentedOutCode,
   headers: words.headers,

@@ -116,7 +116,7 @@ export function checkTogether(config: Together, written: (name: string) => Writt
   if (metrics.port > 0 && isTaken) {
     throw configError(
       written('metrics-port').where,
-      `expected a port of its own, got ${metrics.port}, which is HTTP's or gRPC's`,
+      `expected an unused port, got ${metrics.port}, which is HTTP's or gRPC's`,
     );
   }
   if (batching.parametersFile !== undefined && !batching.enabled) {

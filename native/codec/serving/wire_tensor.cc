@@ -144,7 +144,7 @@ Status wire_tensor_type(const WireTensor& wire, std::string_view name, const TfT
   out = tf_type(wire.dtype);
   if (out == nullptr) {
     return tensor_parsing_error(name, "dtype " + std::to_string(static_cast<int32_t>(wire.dtype)) +
-                                          " is none of TensorFlow's");
+                                          " is not a TensorFlow type");
   }
   if (out->dtype != DType::Invalid) return {};
   return make_error(ErrorCode::Unimplemented, "input " + wire_quoted(name) + ": dtype " +

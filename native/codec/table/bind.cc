@@ -468,8 +468,8 @@ Status add_output(const NamedOutput& wanted, bool binary_by_default, const Table
     if (earlier.index == static_cast<uint32_t>(index)) return {};
   }
   if (wanted.classes != 0 && !table.of_tensors) {
-    return invalid_argument(where + ": parameter 'classification': tabular models name their " +
-                            "classes by outputs of their own");
+    return invalid_argument(where + ": parameter 'classification': tabular models have " +
+                            "their own outputs for class names");
   }
   const bool binary = wanted.has_binary ? wanted.binary : binary_by_default;
   out.outputs.push_back({static_cast<uint32_t>(index), binary, wanted.classes});

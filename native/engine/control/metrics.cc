@@ -69,7 +69,7 @@ void write_model_bytes(const EngineTable& table, MetricsWriter& writer) {
   int64_t bytes = 0;
   table.models.each([&](Model& model) { bytes += model.info().file_bytes; });
   writer.family("serval_model_file_bytes", "gauge",
-                "Files of all loaded models, weights in files of their own included");
+                "Files of all loaded models, including separate weight files");
   writer.plain_sample("serval_model_file_bytes", std::to_string(bytes));
 }
 

@@ -157,7 +157,7 @@ Status SystemRegion::check() const {
                           ": memory of it was missing when it was used (the object shrank, or "
                           "/dev/shm was full): expected " +
                           std::to_string(spec().bytes) +
-                          " bytes that stay, got fewer for a while; register it anew");
+                          " bytes that stay, got fewer for a while; register it again");
 }
 
 }  // namespace serval

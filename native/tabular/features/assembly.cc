@@ -44,7 +44,7 @@ class OneHot final : public ColumnStage {
       double index = numbers[row];
       if (!(index >= 0 && index < categories_)) {
         if (!keep_ && !(zeros_ && index >= 0)) {
-          return "column '" + names_[0] + "': " + java_double(index) + " is none of the " +
+          return "column '" + names_[0] + "': " + java_double(index) + " is not one of the " +
                  std::to_string(categories_) + " categories";
         }
         index = categories_;

@@ -56,7 +56,7 @@ class StringIndexer final : public ColumnStage {
     std::string text;
     if (is_text(in.type)) text = run.frame.strings.text(in.texts[row]);
     else append_java_scalar(in, row, text);
-    return "column '" + names_[0] + "': '" + text + "' is none of the labels";
+    return "column '" + names_[0] + "': '" + text + "' is not one of the labels";
   }
 
   const Dictionary* dictionary_;

@@ -42,7 +42,7 @@ export const BATCHING_FIELDS: FieldTable = {
   BatchingParameters: {
     ...works('max_batch_size', 'batch_timeout_micros', 'max_enqueued_batches'),
     num_batch_threads: worksBut('number of instance threads per model'),
-    thread_pool_name: noEffect('each model has instance threads of its own'),
+    thread_pool_name: noEffect('each model has its own instance threads'),
     ...works('allowed_batch_sizes', 'pad_variable_length_inputs', 'enable_large_batch_splitting'),
     max_execution_batch_size: worksBut('with enable_large_batch_splitting'),
   },
@@ -66,7 +66,7 @@ export const PLATFORM_FIELDS: FieldTable = {
     session_target: notHere('the runtime is inside: leave it out'),
     ...works('session_config'),
     batching_parameters: worksBut('as in --batching_parameters_file'),
-    session_run_load_threadpool_index: noEffect('loads have threads of their own', true),
+    session_run_load_threadpool_index: noEffect('loads have their own threads', true),
     experimental_transient_ram_bytes_during_load: noEffect('loads are not held back for memory'),
     saved_model_tags: worksBut('["serve"] when not given'),
     experimental_fixed_input_tensors: notHere('put constants into the model'),
@@ -86,7 +86,7 @@ export const PLATFORM_FIELDS: FieldTable = {
     intra_op_parallelism_threads: worksBut('of the one pool of all models'),
     placement_period: noEffect(NO_DEVICES),
     device_filters: noEffect(NO_DEVICES),
-    inter_op_parallelism_threads: worksBut('above 0 each model has pools of its own'),
+    inter_op_parallelism_threads: worksBut('above 0 each model has its own pools'),
     gpu_options: noEffect(
       'ONNX Runtime takes GPU memory as it needs it; --providers=cuda:gpu_mem_limit=BYTES limits it',
     ),

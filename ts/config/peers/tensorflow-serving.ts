@@ -51,7 +51,7 @@ export const TENSORFLOW_SERVING_FLAGS: readonly PeerFlag[] = [
   works('model-name', 'NAME'),
   works('model-base-path', 'DIR'),
   works('num-load-threads', 'N', '', '0 means 4'),
-  noEffect('num-unload-threads', 'N', 'unloads have threads of their own'),
+  noEffect('num-unload-threads', 'N', 'unloads have their own threads'),
   works(
     'max-num-load-retries',
     'N',
@@ -79,7 +79,7 @@ export const TENSORFLOW_SERVING_FLAGS: readonly PeerFlag[] = [
       '--tensorflow_intra_op_parallelism and --tensorflow_inter_op_parallelism',
   ),
   works('tensorflow-intra-op-parallelism', 'N', '', 'of the one pool of all models; 0: the cores'),
-  works('tensorflow-inter-op-parallelism', 'N', '', 'above 0 each model has pools of its own'),
+  works('tensorflow-inter-op-parallelism', 'N', '', 'above 0 each model has its own pools'),
   notHere(
     'use-alts-credentials',
     'BOOL',

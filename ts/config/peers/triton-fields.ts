@@ -61,7 +61,7 @@ export const TRITON_FIELDS: FieldTable = {
   'ModelOptimizationPolicy.Cuda': {
     ...works('graphs', 'graph_spec'),
     busy_wait_events: noEffect('an instance sleeps until its copies are there'),
-    output_copy_stream: noEffect('each instance has a stream of its own for its copies'),
+    output_copy_stream: noEffect('each instance has its own stream for its copies'),
   },
   'ModelOptimizationPolicy.Cuda.GraphSpec': {
     ...works('batch_size'),

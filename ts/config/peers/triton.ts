@@ -86,7 +86,7 @@ const GRPC: readonly PeerFlag[] = [
     'grpc-server-cert',
     'FILE',
     'reference/protocols/grpc-transport.md',
-    'read anew when it changes',
+    'read again when it changes',
   ),
   works('grpc-server-key', 'FILE', 'reference/protocols/grpc-transport.md'),
   works('grpc-root-cert', 'FILE', 'reference/protocols/grpc-transport.md'),

@@ -25,7 +25,7 @@ test('a string indexer keeps unseen and missing labels, or refuses them', () => 
   for (const handleInvalid of ['error', 'skip'] as const) {
     assert.throws(() => indexed(['a', 'x'], handleInvalid), {
       code: 'InvalidArgument',
-      message: "stage 3 'op_1': row 1: column 'x': 'x' is none of the labels",
+      message: "stage 3 'op_1': row 1: column 'x': 'x' is not one of the labels",
     });
     assert.throws(() => indexed(['a', null], handleInvalid), /row 1: column 'x' is missing$/);
   }

@@ -45,13 +45,13 @@ test('a one-hot encoder: all four of dropLast and keep', () => {
 
 test('a one-hot encoder refuses what is no category', () => {
   for (const bad of [3, -1, NaN]) {
-    assert.throws(() => hot([0, bad], true, 'error'), /row 1: .*is none of the 3 categories/);
+    assert.throws(() => hot([0, bad], true, 'error'), /row 1: .*is not one of the 3 categories/);
   }
   assert.deepEqual(hot([3, 7], true, 'zeros'), [
     [0, 0],
     [0, 0],
   ]);
-  assert.throws(() => hot([-1], true, 'zeros'), /is none of the 3 categories/);
+  assert.throws(() => hot([-1], true, 'zeros'), /is not one of the 3 categories/);
 });
 
 function assembled(
