@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { execFile, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { after, describe, it, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { packageRoot } from '../../ts/base/package-files.js';
@@ -15,7 +15,12 @@ import { ModelFolders } from './support/model-folders.js';
 import { findPython } from './support/python-suites.js';
 import { DEADLINE_MS } from './support/serval-process.js';
 
-const PAGES = ['coming-from-tensorflow-serving', 'coming-from-triton', 'security', 'tabular'];
+const PAGES = [
+  'guides/coming-from-tensorflow-serving',
+  'guides/coming-from-triton',
+  'guides/security',
+  'reference/tabular',
+];
 const MODELS = ['half_plus_three', 'versions', 'mlp'];
 const run = promisify(execFile);
 
@@ -181,10 +186,8 @@ describe('the commands of the pages', () => {
 
   for (const name of PAGES) {
     it(name, async (context) => {
-      const blocks = docBlocks(
-        readFileSync(join(packageRoot(), 'docs', 'guides', `${name}.md`), 'utf8'),
-      );
-      const work = join(folders.folder, name);
+      const blocks = docBlocks(readFileSync(join(packageRoot(), 'docs', `${name}.md`), 'utf8'));
+      const work = join(folders.folder, basename(name));
       mkdirSync(work);
       const ports = await Promise.all([freePort(), freePort(), freePort(), freePort()]);
       const page = new Page(

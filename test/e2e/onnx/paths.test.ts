@@ -28,7 +28,7 @@ describe('PATHs', () => {
     const [a, b] = [written(folder, 'a.onnx', adder(1)), written(folder, 'b.onnx', adder(2))];
     const server = new ServalProcess(['serve', a, `a=${b}`, ...OFF]);
     assert.notEqual((await server.ended).code, 0);
-    assert.ok(server.stderr.includes(`${b}: model 'a' is in ${a} too`), server.stderr);
+    assert.ok(server.stderr.includes(`${b}: model 'a' is also in ${a}`), server.stderr);
   });
 
   it('that are files of other tools say what to do', async (t) => {

@@ -68,7 +68,7 @@ async function fillAndEmpty(server: ServalProcess, folder: string): Promise<void
     () => server.stderr,
     RETRY_LIMIT_MS,
   );
-  assert.equal(said(server, 'written again'), 1);
+  assert.equal(said(server, 'writing of the request log resumed'), 1);
   assert.ok(filesOf(folder, 'requests-').every((file) => statSync(file).size > 0));
 }
 

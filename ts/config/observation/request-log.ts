@@ -85,14 +85,15 @@ function valuesOf(from: Written): number {
 
 /** Errors: InvalidArgument naming the flag. */
 export function requestLogSettings(read: SettingsReader): RequestLogSettings {
-  const settings = settingValues(REQUEST_LOG_FLAGS, read);
-  const { folder, format, values } = settings;
   const { given } = read;
+  const folder = read.filePath('request-log-dir');
   for (const name of ['request-log-sampling', 'request-log-format', 'request-log-values']) {
     const from = given(name);
     if (folder !== undefined || from === undefined) continue;
     throw configError(from.where, 'expected --request-log-dir DIR with it');
   }
+  const settings = settingValues(REQUEST_LOG_FLAGS, read);
+  const { format, values } = settings;
   const cut = given('request-log-values');
   if (cut !== undefined && format !== 'json' && Number.isFinite(values)) {
     throw configError(cut.where, `expected --request-log-format json with it, got ${format}`);

@@ -220,7 +220,7 @@ export const LINES: readonly Row[] = [
     get(...Array.from({ length: 100 }, (_, i) => `X-${i}: a`)),
     '431 close',
     '431 close',
-    'a limit: a proxy that sends more is told so',
+    'a limit: a proxy that sends more gets this response',
   ],
   ['a header of 6,000 bytes', '6585 5', get(`X: ${'a'.repeat(6000)}`), '200', '200'],
   [
