@@ -342,6 +342,9 @@ void ListenerThread::bury() {
     dead_.pop_back();
     std::erase(dirty_, connection);
     std::erase(unread_, connection);
+    // Closing is not enough: a process that is just being spawned has a copy of the socket, for which
+    // epoll would report events with this pointer.
+    poller_.remove(connection->channel().socket());
     unlink(connection);
     acceptor_->closed();
     handler_->connected(-1);
