@@ -241,6 +241,37 @@ TEST_F(Http1, TellsOfClientsThatLeave) {
   EXPECT_TRUE(soon([&] { return listener_->connections() == 0; }));
 }
 
+// Copies the server's ends of connections to `port`, as a process that is being spawned does.
+std::vector<int> copies_of_served(uint16_t port) {
+  std::vector<int> copies;
+  for (int socket = 3; socket < 256; ++socket) {
+    sockaddr_in own{}, peer{};
+    socklen_t bytes = sizeof own;
+    if (::getsockname(socket, reinterpret_cast<sockaddr*>(&own), &bytes) != 0) continue;
+    bytes = sizeof peer;
+    if (::getpeername(socket, reinterpret_cast<sockaddr*>(&peer), &bytes) != 0) continue;
+    if (own.sin_family == AF_INET && ntohs(own.sin_port) == port) copies.push_back(::dup(socket));
+  }
+  return copies;
+}
+
+TEST_F(Http1, IgnoresASocketThatIsClosedHereAndOpenInAnotherProcess) {
+  start();
+  std::vector<int> copies;
+  for (int round = 0; round < 20; ++round) {
+    Client client = open();
+    client.write(post("/echo", "x"));
+    ASSERT_NE(client.read(1).find("POST x"), std::string::npos);
+    for (const int copy : copies_of_served(listener_->port())) copies.push_back(copy);
+  }
+  EXPECT_GE(copies.size(), 20u);
+  ASSERT_TRUE(soon([&] { return listener_->connections() == 0; }));
+  Client after = open();
+  after.write(post("/echo", "y"));
+  EXPECT_NE(after.read(1).find("POST y"), std::string::npos);
+  for (const int copy : copies) ::close(copy);
+}
+
 TEST_F(Http1, AnswersAClientThatHasEndedItsSide) {
   start();
   Client inline_answer = open();
