@@ -342,8 +342,8 @@ void ListenerThread::bury() {
     dead_.pop_back();
     std::erase(dirty_, connection);
     std::erase(unread_, connection);
-    // Closing is not enough: a process that is just being spawned has a copy of the socket, for which
-    // epoll would report events with this pointer.
+    // Closing is not enough: a process that is just being spawned has a copy of the socket, and
+    // epoll would go on to report its events with this pointer.
     poller_.remove(connection->channel().socket());
     unlink(connection);
     acceptor_->closed();
