@@ -55,8 +55,8 @@ class Bridge {
 
   // A listener's thread starts (`loop` null: stops) to receive commands.
   void attach(uint32_t thread, CallThread* loop);
-  // Sends a command. False: there is no such thread (any more). Its bytes are counted until they
-  // are taken, even beyond the limit, because it is an expected answer.
+  // Sends a command. False: there is no such thread (any more). Its bytes are counted until the
+  // thread reads them, even beyond the limit, because it is an expected response.
   bool send(uint32_t thread, Command command);
   void take_commands(uint32_t thread, std::vector<Command>& out);
 

@@ -70,7 +70,8 @@ void EngineCalls::message(Call& call, Received message) {
     open(call);
     if (thread_.find(id) == nullptr) return;
   } else {
-    // Delivers one message each time events are taken, so that unanswered messages do not pile up.
+    // Delivers one message each time JavaScript reads events, so that unanswered messages do not
+    // pile up.
     forwarded_[call.id()].waits_for_take = true;
     waits_for_take_.push_back(call.id());
     call.set_paused(true);

@@ -1,5 +1,5 @@
 // Pinned host memory that GPUs copy from and to directly: one block per process, divided into
-// pieces. Any thread; pieces are taken while a model warms up, not by each request.
+// pieces. Any thread; pieces are allocated while a model warms up, not by each request.
 #pragma once
 
 #include <atomic>
@@ -28,7 +28,7 @@ struct PinnedPage {
 
 class PinnedPool {
  public:
-  // The process's pool; never destroyed. Nothing is pinned before the first piece is taken.
+  // The process's pool; never destroyed. Nothing is pinned before the first allocation.
   static PinnedPool& process();
 
   PinnedPool() = default;
@@ -36,7 +36,7 @@ class PinnedPool {
   PinnedPool& operator=(const PinnedPool&) = delete;
   ~PinnedPool();
 
-  // Sets the pool's size, 0 = no pinned memory; call it before the first piece is taken.
+  // Sets the pool's size, 0 = no pinned memory; call it before the first allocation.
   void set_limit(uint64_t bytes);
   // Takes a piece, 256-byte aligned; nullptr if none is left, or nothing can be pinned.
   uint8_t* take(const CudaCalls& calls, size_t bytes);

@@ -1,4 +1,4 @@
-// Formats access log lines. A line is formatted before the lock is taken; the lock covers one
+// Formats access log lines. A line is formatted before locking; the lock covers one
 // append.
 #include "stats/access_log.h"
 

@@ -147,8 +147,8 @@ export function callAccess(
     return { openTo: 'all', checks: [], ...everywhere(denied('')) };
   }
   const why =
-    `this ${group} call changes the server: without a key it is taken from this machine only, and ` +
-    `not through a proxy (${PROXY_HEADERS.join(', ')}; see --api-key-file and ` +
+    `this ${group} call changes the server: without a key it is accepted from this machine only, ` +
+    +`and not through a proxy (${PROXY_HEADERS.join(', ')}; see --api-key-file and ` +
     '--allow-remote-control)';
   return { openTo: 'local', checks, ...everywhere(denied(why)) };
 }

@@ -84,7 +84,7 @@ void write_device_bytes(const EngineTable& table, MetricsWriter& writer) {
     if (bytes <= 0) return;
     if (!std::exchange(began, true)) {
       writer.family("serval_model_device_memory_bytes", "gauge",
-                    "Memory of its GPUs that was gone behind the load of a model");
+                    "GPU memory that became used while a model loaded");
     }
     writer.sample("serval_model_device_memory_bytes",
                   metric_label("model", model.spec().name) + "," +

@@ -192,7 +192,7 @@ bool Batcher::next_batch(Batch& batch) {
     size_t count = 0;
     const bool idle = formed_.empty();
     if (room != 0) {
-      // Requests that are in the queue are taken without waiting; only then is it worth waiting for
+      // Reads queued requests without waiting; only then is it worth waiting for
       // more.
       count = queue.take(taken_,
                          formed_.empty()      ? kNever

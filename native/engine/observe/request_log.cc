@@ -1,4 +1,4 @@
-// Implements the request log. Bytes are copied before the lock is taken; the lock covers one move.
+// Implements the request log. Bytes are copied before locking; the lock covers one move.
 // Any thread.
 #include "engine/observe/request_log.h"
 

@@ -10,8 +10,8 @@ namespace serval {
 
 namespace {
 
-// Limits the response bytes of one wake-up: they are copied as they are taken, and their memory is
-// released only after all of them.
+// Limits the response bytes of one wake-up: each is copied when it is handed over, and their memory
+// is released only after all of them.
 constexpr size_t kAnswerBytesPerWake = 2u << 20;
 
 }  // namespace

@@ -1,6 +1,7 @@
 // A request's lane, as seen by threads that work on the request: the settings that apply to it, and
-// the queue that returns it when it is finished. A request keeps its home, and so its lane, alive
-// while it is queued. Hot path; each call names its thread.
+// the queue that returns it when it is finished. A queued request keeps its home alive; the lane,
+// which owns the request's memory, waits in close() until no request is queued. Hot path; each call
+// names its thread.
 #pragma once
 
 #include <atomic>

@@ -41,7 +41,7 @@ struct Request {
   std::shared_ptr<TaskGroup> group;  // of a MultiInferenceRequest and of each of its tasks
   std::string_view task_signature;   // for such a task: the signature to run
   std::shared_ptr<Model> model;
-  std::shared_ptr<Home> home;  // set while queued: keeps its lane alive
+  std::shared_ptr<Home> home;  // set while queued: the queue that returns it
   CancelFlag cancel;
   size_t running_at = 0;         // its index there
   Stopwatch queued;              // when it began to wait
