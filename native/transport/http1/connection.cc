@@ -160,7 +160,8 @@ size_t Http1Connection::take_in(std::span<const uint8_t> bytes) {
         thread_.read_again(*this);
         break;
       }
-      if (output_ == nullptr || output_->bytes() <= kOutputBytes) used = take_head(rest);
+      awaits_output_ = output_ != nullptr && output_->bytes() > kOutputBytes;
+      if (!awaits_output_) used = take_head(rest);
     } else if (phase_ == Phase::Body) {
       used = static_cast<size_t>(std::min<uint64_t>(rest.size(), body_left_));
       body_left_ -= used;
@@ -370,7 +371,6 @@ void Http1Connection::peer_ended() {
 void Http1Connection::flush() {
   dirty_ = false;
   if (dead_) return;
-  const bool was_blocked = blocked_;
   blocked_ = false;
   if (output_ != nullptr) {
     const uint64_t before = written_bytes_;
@@ -397,9 +397,8 @@ void Http1Connection::flush() {
       closing_until_ns_ = thread_.now() + kLingerNs;
     }
   }
-  if (was_blocked && !blocked_ && phase_ == Phase::Head && held_.size() > held_at_) {
-    thread_.read_again(*this);
-  }
+  // Whether the write ever blocked does not matter: it may have succeeded at once.
+  if (!blocked_ && std::exchange(awaits_output_, false)) thread_.read_again(*this);
   const bool full = holds_enough() || (paused_ && !answered_) ||
                     (blocked_ && output_->bytes() > kBlockedOutputBytes);
   const bool waits_for_read = blocked_ && channel_->write_waits_for_read();

@@ -112,6 +112,7 @@ class Http1Connection final : public Connection, public HttpRequest, private Chu
   bool dirty_ = false;
   bool reads_ = true, writes_ = false;  // events that the poller waits for
   bool blocked_ = false;                // the client accepts no more for now
+  bool awaits_output_ = false;          // held requests wait until the output is written
   mutable int8_t local_ = -1;           // -1: not determined yet
 };
 
