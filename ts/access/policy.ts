@@ -148,7 +148,7 @@ export function callAccess(
   }
   const why =
     `this ${group} call changes the server: without a key it is accepted from this machine only, ` +
-    +`and not through a proxy (${PROXY_HEADERS.join(', ')}; see --api-key-file and ` +
+    `and not through a proxy (${PROXY_HEADERS.join(', ')}; see --api-key-file and ` +
     '--allow-remote-control)';
   return { openTo: 'local', checks, ...everywhere(denied(why)) };
 }
