@@ -2,33 +2,36 @@
 import { posix } from 'node:path';
 import { lineAt, splitSource } from '../lexer.mjs';
 import { filesUnder } from '../source-files.mjs';
+import { ranksOf, refusal } from './rank-list.mjs';
 
-// Rooms of ts/ from low to high: a file imports only lower rooms and its own. Rooms in one list
-// have the same rank and do not import each other. Files directly in ts/ are rooms too.
-const TS_RANKS = [
-  ['base'],
-  ['protobuf'],
-  ['model', 'access'],
-  ['listeners'],
-  ['config'],
-  ['engine', 'importers'],
-  ['models'],
-  ['protocols'],
-  ['server', 'library'],
-  ['cli'],
-  ['api.ts', 'main.ts'],
-];
+// Rooms of ts/ from low to high: a file imports only lower rooms and its own. Rooms apart do not
+// import each other. Files directly in ts/ are rooms too.
+const ROOMS = ranksOf([
+  ...['base', 'protobuf', { apart: ['model', 'access'] }, 'listeners', 'config'],
+  ...[{ apart: ['engine', 'importers'] }, 'models', 'protocols'],
+  ...[{ apart: ['server', 'library'] }, 'cli', { apart: ['api.ts', 'main.ts'] }],
+]);
 // The same for the folders of a room; '.' is the room's own files. A room that is not listed has no
-// folders. Folders of generated files belong to the folder that holds them.
-const FOLDER_RANKS = {
-  model: [['.'], ['infer']],
-  listeners: [['.'], ['tls'], ['grpc'], ['http']],
-  config: [['values'], ['observation', 'peers'], ['.']],
-  importers: [['onnx', 'plan'], ['tensorflow', 'spark', 'mleap', 'pmml'], ['run']],
-  models: [['config'], ['placement', 'warmup'], ['registry']],
-  protocols: [['.'], ['rest', 'grpc'], ['tfserving', 'v2'], ['frames']],
-  server: [['openapi', 'observe', 'console'], ['admin'], ['workers', 'start'], ['.']],
-  cli: [['.'], ['key', 'serve', 'predict', 'gpu'], ['bench', 'inspect'], ['import', 'help']],
+// folders. Folders of generated files belong to the folder that contains them.
+const FOLDERS = {
+  model: ['.', 'infer'],
+  listeners: ['.', 'tls', 'grpc', 'http'],
+  config: ['values', { apart: ['observation', 'peers'] }, '.'],
+  importers: [
+    { apart: ['onnx', 'plan'] },
+    { apart: ['tensorflow', 'spark', 'mleap', 'pmml'] },
+    'run',
+  ],
+  models: ['config', { apart: ['placement', 'warmup'] }, 'registry'],
+  protocols: ['.', { apart: ['rest', 'grpc'] }, { apart: ['tfserving', 'v2'] }, 'frames'],
+  server: [
+    { apart: ['openapi', 'observe', 'console'] },
+    ...['admin', { apart: ['workers', 'start'] }, '.'],
+  ],
+  cli: [
+    ...['.', { apart: ['key', 'serve', 'predict', 'gpu'] }],
+    ...[{ apart: ['bench', 'inspect'] }, { apart: ['import', 'help'] }],
+  ],
 };
 const IMPORTERS = 'importers';
 const CONCRETE_LISTENER = /^ts\/listeners\/\w+\/\w+-listener\.ts$/;
@@ -72,23 +75,11 @@ function placeOf(path) {
   return { room: parts[0], folder: folders[0] ?? '.' };
 }
 
-const rankOf = (ranks, name) => ranks.findIndex((row) => row.includes(name));
-
 // Returns why an import does not run down; undefined if it does.
 function rankViolation(path, target) {
   const [from, to] = [placeOf(path), placeOf(target)];
-  if (from.room !== to.room) return notDown(TS_RANKS, from.room, to.room, 'ts');
-  if (from.folder === to.folder) return undefined;
-  const ranks = FOLDER_RANKS[from.room] ?? [['.']];
-  return notDown(ranks, from.folder, to.folder, `ts/${from.room}`);
-}
-
-function notDown(ranks, from, to, where) {
-  for (const name of [from, to]) {
-    if (rankOf(ranks, name) < 0) return `${where}: ${name} has no rank in test/tidy`;
-  }
-  if (rankOf(ranks, to) < rankOf(ranks, from)) return undefined;
-  return `imports run down: in ${where}, ${from} is not above ${to}`;
+  if (from.room !== to.room) return refusal(ROOMS, from.room, to.room);
+  return refusal(ranksOf(FOLDERS[from.room] ?? ['.']), from.folder, to.folder);
 }
 
 // "rest" for ts/protocols/v2/rest-control.ts and a folder's rest.ts; undefined for files of no

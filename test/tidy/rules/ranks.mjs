@@ -2,6 +2,7 @@
 // time only.
 import { lineAt, splitSource } from '../lexer.mjs';
 import { filesUnder } from '../source-files.mjs';
+import { ranksOf, refusal } from './rank-list.mjs';
 
 // Libraries from low to high. Members of `apart` have one rank and do not see each other.
 const LIBRARIES = [
@@ -57,17 +58,6 @@ const ONLY = {
 };
 const NAPI_HEADER = 'native/addon/napi_api.h';
 
-// name -> {rank, group: 'apart' | 'knot' | undefined}
-function ranksOf(list) {
-  const ranks = new Map();
-  for (const [rank, entry] of list.entries()) {
-    const [[group, names]] =
-      typeof entry === 'string' ? [[undefined, [entry]]] : Object.entries(entry);
-    for (const name of names) ranks.set(name, { rank, group });
-  }
-  return ranks;
-}
-
 const LIBRARY_RANKS = ranksOf(LIBRARIES);
 const FOLDER_RANKS = new Map(
   Object.entries(FOLDERS).map(([library, list]) => [library, ranksOf(list)]),
@@ -86,20 +76,6 @@ function placeOf(path) {
   const [library, first, ...rest] = path.split('/');
   if (rest.length > 0) return first;
   return FOLDER_RANKS.get(library)?.has(first) ? first : '.';
-}
-
-// Why the list `ranks` refuses that `from` includes `to`; undefined: it does not.
-function refusal(ranks, from, to) {
-  if (from === to) return undefined;
-  const [lower, upper] = [ranks.get(to), ranks.get(from)];
-  if (lower === undefined) return `${to} is not in the ranked list`;
-  if (upper === undefined) return `${from} is not in the ranked list`;
-  if (lower.rank < upper.rank || (lower.rank === upper.rank && upper.group === 'knot')) {
-    return undefined;
-  }
-  return lower.rank === upper.rank
-    ? `${from} and ${to} do not see each other`
-    : `${to} ranks above ${from}`;
 }
 
 function libraryRefusal(from, to, target) {
