@@ -19,7 +19,7 @@ namespace {
 constexpr size_t kDimsMax = 3;
 // Elements per task: about ten microseconds of work.
 constexpr size_t kFftTaskElements = 1 << 14;
-constexpr size_t kTasksMax = 64;
+constexpr size_t kTransformTasksMax = 64;
 
 struct Form {
   bool real = false, inverse = false;
@@ -82,7 +82,7 @@ class Workspaces {
   void give(std::unique_ptr<Workspace<T>> workspace) {
     if (workspace->grid.size() > kKeptElements) return;
     const std::lock_guard lock(mutex_);
-    if (free_.size() < kTasksMax) free_.push_back(std::move(workspace));
+    if (free_.size() < kTransformTasksMax) free_.push_back(std::move(workspace));
   }
 
  private:
@@ -303,7 +303,7 @@ Status Fourier::transform(KernelContext& context, const Extents& extents, const 
                           Workspaces<T>& workspaces) const {
   const size_t each = std::max<size_t>(Extents::product(extents.logical), 1);
   const size_t worth = (extents.count - 1) / std::max<size_t>(kFftTaskElements / each, 1) + 1;
-  const size_t tasks = std::min({worth, extents.count, kTasksMax});
+  const size_t tasks = std::min({worth, extents.count, kTransformTasksMax});
   const size_t step = (extents.count + tasks - 1) / tasks;
   return context.parallel(tasks, [&](size_t task) {
     const size_t end = std::min(extents.count, (task + 1) * step);

@@ -100,7 +100,7 @@ describe('HandleReloadConfigRequest from another machine', () => {
         }
       }
       assert.equal(texts.size, 1, [...texts].join('\n'));
-      assert.match([...texts][0] ?? '', /without a key it is taken from this/);
+      assert.match([...texts][0] ?? '', /without a key it is accepted from this/);
       assert.ok((await isServed(server, 'first')) && !(await isServed(server, 'second')));
       assert.deepEqual(readdirSync(logs), []);
     });

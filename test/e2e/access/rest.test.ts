@@ -301,7 +301,7 @@ overListeners('REST from another machine', (flags) => {
           assert.equal(response.status, 403, header);
           assert.match(
             errorOf(response),
-            /call changes the server: without a key it is taken from/,
+            /call changes the server: without a key it is accepted from/,
           );
         }
         const [, method, path, body] = route;
