@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "backend/backend.h"
+#include "source_folder.h"
 #include "support/onnx_writer.h"
-#include "support/source_folder.h"
 
 namespace serval {
 

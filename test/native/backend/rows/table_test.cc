@@ -10,7 +10,7 @@
 
 #include "backend/rows/rule.h"
 #include "operators/operator.h"
-#include "support/source_folder.h"
+#include "source_folder.h"
 
 namespace serval::rows {
 namespace {

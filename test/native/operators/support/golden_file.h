@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "operators/support/fake_context.h"
-#include "support/source_folder.h"
+#include "source_folder.h"
 
 namespace serval::operators {
 

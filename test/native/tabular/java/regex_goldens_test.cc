@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "base/unicode/letters.h"
-#include "support/source_folder.h"
+#include "source_folder.h"
 #include "tabular/java/regex.h"
 
 namespace serval::tabular {
