@@ -24,10 +24,10 @@ export const REFUSED_OPS: ReadonlyMap<string, string> = new Map([
   ['categorical_drilldown', 'its models are transformers, which bundles cannot contain'],
   [
     'lda_local_model_op',
-    'its iteration starts at random values: MLeap itself returns different results each time',
+    'its iteration starts at random: MLeap returns different results each time',
   ],
   ['lightgbm_classifier', 'LightGBM models are not supported'],
   ['lightgbm_regression', 'LightGBM models are not supported'],
-  ['map_entry_selector', 'its input is a map, and requests have no datatype for maps'],
-  ['tensorflow', 'TensorFlow graphs inside of bundles are not supported'],
+  ['map_entry_selector', 'its input is a map, for which requests have no datatype'],
+  ['tensorflow', 'TensorFlow graphs inside bundles are not supported'],
 ]);

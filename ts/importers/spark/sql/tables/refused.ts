@@ -24,7 +24,7 @@ const GROUPS: readonly (readonly [reason: string, names: string])[] = [
       'window window_time',
   ],
   [
-    'it creates rows',
+    'it adds rows',
     'collations explode explode_outer inline inline_outer json_tuple posexplode posexplode_outer ' +
       'python_worker_logs range sql_keywords stack variant_explode variant_explode_outer',
   ],
@@ -61,7 +61,7 @@ const GROUPS: readonly (readonly [reason: string, names: string])[] = [
       'schema_of_json schema_of_xml to_avro to_csv to_protobuf to_xml xpath xpath_boolean ' +
       'xpath_double xpath_float xpath_int xpath_long xpath_number xpath_short xpath_string',
   ],
-  ['a model must not contain a key', 'aes_decrypt try_aes_decrypt'],
+  ['models must not contain keys', 'aes_decrypt try_aes_decrypt'],
   ['language-specific rules are not supported', 'collate collation sentences'],
   [
     'its number formats are not supported; use format_number() or CAST',

@@ -72,6 +72,6 @@ export const LOSSES: Operators = {
   SparseSoftmaxCrossEntropyWithLogits: {
     lower: sparseLoss,
     dtypes: 'floating',
-    note: 'a label outside of the classes fails the request',
+    note: 'a label out of range fails the request',
   },
 };
