@@ -1,6 +1,7 @@
 // `serval inspect` of a TensorRT engine: the file is opaque, so this reports its configuration.
 // Control plane. Loads nothing.
 import { stat } from 'node:fs/promises';
+import { DEFAULT_SIGNATURE } from '../../base/signatures.js';
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import { planHead } from '../../models/placement/plan/load.js';
 import { planModel, planProblem } from '../../models/placement/plan/wrapper.js';
@@ -39,7 +40,7 @@ export async function planReport(model: FoundModel, version: FoundVersion): Prom
     throw invalid(path, (error as Error).message);
   }
   const signature: SignatureInfo = {
-    name: 'serving_default',
+    name: DEFAULT_SIGNATURE,
     inputs: plan.inputs.map(tensorInfo),
     outputs: plan.outputs.map(tensorInfo),
   };

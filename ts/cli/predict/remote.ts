@@ -1,5 +1,6 @@
 // A model at a URL: V2 over HTTP with binary tensors, V1 with JSON, or gRPC (grpc/). Control plane.
 // Source: docs/reference/protocols/v2-rest.md, docs/reference/protocols/v1-rest.md.
+import { DEFAULT_SIGNATURE } from '../../base/signatures.js';
 import { ErrorCode, ServalError, reasonOf } from '../../base/errors.js';
 import { requestOf } from '../../library/load-model.js';
 import { tableAnswer } from '../../library/table-request.js';
@@ -86,7 +87,7 @@ export async function openRemote(
   if (target.isGrpc) return (await import('./grpc/open.js')).openGrpc(target, headers, signature);
   return target.protocol === 'v2'
     ? openV2(target, headers)
-    : openV1(target, headers, signature ?? 'serving_default');
+    : openV1(target, headers, signature ?? DEFAULT_SIGNATURE);
 }
 
 interface Reply {

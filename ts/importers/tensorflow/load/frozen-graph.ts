@@ -1,5 +1,6 @@
 // Loads a frozen GraphDef as a LoadedGraph, with one signature made from its inputs and outputs.
 // Importer's worker thread. Source: tensorflow-import.md 3.6.
+import { DEFAULT_SIGNATURE, PREDICT_METHOD } from '../../../base/signatures.js';
 import { codeOfDtype } from '../../../model/datatype.js';
 import { readGraphDef } from '../proto/graph-def.js';
 import { OpTable } from '../proto/op-defs.js';
@@ -60,9 +61,9 @@ export function loadFrozenGraph(file: string, options: FrozenOptions = {}): Load
       graph,
       signatures: new Map([
         [
-          'serving_default',
+          DEFAULT_SIGNATURE,
           {
-            methodName: 'tensorflow/serving/predict',
+            methodName: PREDICT_METHOD,
             inputs: ends.infos(inputs, 'input'),
             outputs: ends.infos(outputs, 'output'),
             defaults: new Map(),
