@@ -1,4 +1,5 @@
 // Flattens nested lists to one list with a shape. Pure; any thread.
+import { elementCount } from '../model/shape.js';
 import { ErrorCode, ServalError } from '../base/errors.js';
 import { LIBRARY_RANK_MAX } from '../base/limits.js';
 import { echo } from '../base/text.js';
@@ -72,9 +73,6 @@ function shapeOf(where: string, data: unknown, isOne: (value: unknown) => boolea
 function uneven(where: string, depth: number, got: string, expected: string): ServalError {
   return invalid(where, `dimension ${depth}: expected ${expected}, got ${got}`);
 }
-
-export const elementCount = (shape: readonly number[]): number =>
-  shape.reduce((product, dim) => product * dim, 1);
 
 /**
  * Returns the shape of `count` values without one: the input's shape, with its free dimension

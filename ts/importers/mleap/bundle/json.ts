@@ -1,5 +1,6 @@
 // Model and node files in JSON. Importer's worker thread; pure.
 // Source: tabular.md 4.1
+import { elementCount } from '../../../model/shape.js';
 import { reasonOf } from '../../../base/errors.js';
 import {
   type BasicType,
@@ -140,7 +141,7 @@ function tensorOf(object: Json, place: string): BundleValue {
     dimensions,
   } as const;
   const count = Math.max(made.numbers.length, made.texts.length, made.booleans.length);
-  const expected = dimensions.reduce((product, size) => product * size, 1);
+  const expected = elementCount(dimensions);
   if (dimensions.every((size) => size >= 0) && dimensions.length > 0 && count !== expected) {
     throw bundleInvalid(`${place}: shape [${dimensions.join(', ')}] with ${count} values`);
   }

@@ -1,6 +1,7 @@
 // Boxes in a tensor's index space: the area of slices, their overlaps, and the runs of elements to
 // copy from one to another. Control plane; pure. Source: tensorflow/core/framework/tensor_slice.cc,
 // core/util/tensor_slice_set.cc.
+import { elementCountWithin } from '../../../model/shape.js';
 import { invalid } from './bytes.js';
 import type { Extent } from './ordered-code.js';
 
@@ -36,9 +37,8 @@ export function boxOf(extents: readonly Extent[], shape: readonly number[], wher
 
 /** Number of elements of a shape. Errors: ModelInvalid above 2^53. */
 export function volume(lengths: readonly number[], where: string): number {
-  if (lengths.includes(0)) return 0;
-  const count = lengths.reduce((product, length) => product * length, 1);
-  if (count <= Number.MAX_SAFE_INTEGER) return count;
+  const count = elementCountWithin(lengths, Number.MAX_SAFE_INTEGER);
+  if (count !== undefined) return count;
   throw invalid(where, `shape [${lengths.join(',')}] has more than 2^53 - 1 elements`);
 }
 

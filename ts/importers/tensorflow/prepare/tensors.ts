@@ -1,6 +1,7 @@
 // Elements of constants during initialisation: reading them, building tensors from them, and moving
 // them without interpreting them. Importer's worker thread (reads files).
 import { closeSync, openSync, readSync } from 'node:fs';
+import { elementCountWithin } from '../../../model/shape.js';
 import { crc32c, maskCrc } from '../../../protobuf/crc32c.js';
 import { DATA_TYPES, isQuantized } from '../../../model/datatype.js';
 import type { Elements, Scalar } from '../../../model/datatype.js';
@@ -16,14 +17,11 @@ export function elementBytes(dtype: Dtype): number {
 }
 
 /** Errors: ModelInvalid above the limit of one computed tensor. */
-export function elementCount(shape: readonly number[]): number {
-  let count = 1;
-  for (const dim of shape) {
-    if (!Number.isSafeInteger(dim) || dim < 0) throw invalid(`shape [${shape.join(', ')}]`);
-    count *= dim;
-  }
-  if (count <= COMPUTED_ELEMENTS_MAX) return count;
-  throw invalid(`shape [${shape.join(', ')}] has more than ${COMPUTED_ELEMENTS_MAX} elements`);
+export function computedCount(shape: readonly number[]): number {
+  const count = elementCountWithin(shape, COMPUTED_ELEMENTS_MAX);
+  if (count !== undefined) return count;
+  const why = `unknown dimensions or more than ${COMPUTED_ELEMENTS_MAX} elements`;
+  throw invalid(`shape [${shape.join(', ')}] has ${why}`);
 }
 
 function elementsIn(dtype: Dtype): Elements {
@@ -38,7 +36,7 @@ function elementsIn(dtype: Dtype): Elements {
  */
 export function bytesOf(tensor: Tensor): Uint8Array {
   const { data } = tensor;
-  const expected = elementCount(tensor.shape) * elementBytes(tensor.dtype);
+  const expected = computedCount(tensor.shape) * elementBytes(tensor.dtype);
   let bytes: Uint8Array;
   switch (data.kind) {
     case 'bytes':
@@ -130,7 +128,7 @@ export function stringsOf(tensor: Tensor): readonly Uint8Array[] {
   if (tensor.dtype !== 'string' || data.kind === 'bytes' || data.kind === 'file') {
     throw invalid(`expected strings, got ${tensor.dtype}`);
   }
-  const count = elementCount(shape);
+  const count = computedCount(shape);
   if (data.kind === 'fill') return new Array<Uint8Array>(count).fill(data.element);
   if (data.values.length === count) return data.values;
   throw invalid(`expected ${count} strings, got ${data.values.length}`);

@@ -4,7 +4,7 @@ import type { FunctionRef, Tensor } from '../../types.js';
 import { attributeOf, functionAttribute } from '../attributes.js';
 import { invalid } from '../errors.js';
 import { isHandle, type Kernel, type KernelCall, type Kernels } from '../interpreter.js';
-import { elementCount, numbersOf, scalarOf, stringsOf, tensorOf } from '../tensors.js';
+import { computedCount, numbersOf, scalarOf, stringsOf, tensorOf } from '../tensors.js';
 import { tensorInput } from './inputs.js';
 
 // Output 0 is the false branch's.
@@ -21,7 +21,7 @@ const merge: Kernel = ({ inputs }) => {
 
 // A scalar is judged by its value, any other tensor by whether it has elements.
 function isTrue(tensor: Tensor): boolean {
-  if (tensor.shape.length > 0) return elementCount(tensor.shape) > 0;
+  if (tensor.shape.length > 0) return computedCount(tensor.shape) > 0;
   if (tensor.dtype === 'string') return (stringsOf(tensor)[0]?.length ?? 0) > 0;
   return Boolean(numbersOf(tensor)[0]);
 }

@@ -8,7 +8,7 @@ import type { Kernel, KernelCall, Kernels } from '../interpreter.js';
 import {
   bytesOf,
   elementBytes,
-  elementCount,
+  computedCount,
   elementName,
   elementsOf,
   integersOf,
@@ -68,7 +68,7 @@ function broadcastIndices(from: readonly number[], to: readonly number[]): numbe
 function computed(one: Tensor, other: Tensor, operation: Operation): Tensor {
   if (one.dtype !== other.dtype) throw invalid(`types ${one.dtype} and ${other.dtype} differ`);
   const shape = broadcastShape(one.shape, other.shape);
-  elementCount(shape);
+  computedCount(shape);
   const left = numbersOf(one);
   const right = numbersOf(other);
   const rightAt = broadcastIndices(other.shape, shape);
@@ -100,7 +100,7 @@ function binary(operation: Operation): Kernel {
   return (call) => {
     const one = tensorInput(call, 0);
     const other = tensorInput(call, 1);
-    call.session.spend(elementCount(broadcastShape(one.shape, other.shape)));
+    call.session.spend(computedCount(broadcastShape(one.shape, other.shape)));
     return [computed(one, other, operation)];
   };
 }
@@ -110,7 +110,7 @@ function compared(test: (order: number) => boolean): Kernel {
     const one = tensorInput(call, 0);
     const other = tensorInput(call, 1);
     const shape = broadcastShape(one.shape, other.shape);
-    call.session.spend(elementCount(shape));
+    call.session.spend(computedCount(shape));
     const left = elementsOf(one);
     const right = elementsOf(other);
     const rightAt = broadcastIndices(other.shape, shape);
@@ -137,12 +137,12 @@ function logical(test: (values: readonly boolean[]) => boolean): Kernel {
   return (call) => {
     const tensors = tensorInputs(call, 0);
     const shape = tensors.map(({ shape: own }) => own).reduce(broadcastShape);
-    call.session.spend(elementCount(shape));
+    call.session.spend(computedCount(shape));
     const sources = tensors.map((tensor) => {
       const values = numbersOf(tensor);
       return broadcastIndices(tensor.shape, shape).map((at) => Boolean(values[at]));
     });
-    const count = elementCount(shape);
+    const count = computedCount(shape);
     return [
       tensorOf(
         'bool',
@@ -160,7 +160,7 @@ function unary(compute: (value: number) => number): Kernel {
     const input = tensorInput(call, 0);
     const { dtype, shape } = input;
     if (DATA_TYPES[dtype].kind !== 'float') throw invalid(`expected floats, got ${dtype}`);
-    call.session.spend(elementCount(shape));
+    call.session.spend(computedCount(shape));
     const values = numbersOf(input).map((value) => compute(Number(value)));
     return [tensorOf(dtype, shape, values)];
   };
@@ -171,7 +171,7 @@ const cast: Kernel = (call) => {
   const to = typeAttribute(call.node.attributes, 'DstT');
   if (to === undefined) throw invalid('the type to cast to is not said');
   if (to === input.dtype) return [input];
-  call.session.spend(elementCount(input.shape));
+  call.session.spend(computedCount(input.shape));
   return [
     tensorOf(
       to,
@@ -213,7 +213,7 @@ const range: Kernel = (call) => {
   if (start === undefined || limit === undefined || delta === undefined) throw invalid('3 inputs');
   const count = Math.max(0, Math.ceil((Number(limit) - Number(start)) / Number(delta)));
   if (!Number.isFinite(count)) throw invalid('a range whose step is 0');
-  call.session.spend(elementCount([count]));
+  call.session.spend(computedCount([count]));
   const { dtype } = tensorInput(call, 0);
   const values = Array.from(
     { length: count },
@@ -232,7 +232,7 @@ function reduced(operation: Operation, empty: Scalar): Kernel {
       axis < 0 ? axis + input.shape.length : axis,
     );
     if (new Set(axes).size !== input.shape.length) throw invalid('only over all axes');
-    call.session.spend(elementCount(input.shape));
+    call.session.spend(computedCount(input.shape));
     const isFloat = DATA_TYPES[input.dtype].kind === 'float';
     const value = numbersOf(input).reduce(
       (a, b): Scalar =>

@@ -6,7 +6,7 @@ import type { Kernel, KernelCall, Kernels } from '../interpreter.js';
 import { resourceId } from '../state.js';
 import { Table } from '../table.js';
 import {
-  elementCount,
+  computedCount,
   elementName,
   elementsOf,
   stringsOf,
@@ -112,7 +112,7 @@ const find: Kernel = (call) => {
   const [otherwise, ...more] = elementsOf(tensorInput(call, 2));
   if (otherwise === undefined || more.length > 0) throw invalid('expected one default value');
   if (keys.dtype !== table.keyDtype) throw invalid(`keys of ${keys.dtype}`);
-  call.session.spend(elementCount(keys.shape));
+  call.session.spend(computedCount(keys.shape));
   const found = elementsOf(keys).map((key) => table.find(key) ?? otherwise);
   return [tensorFrom(table.valueDtype, keys.shape, found)];
 };

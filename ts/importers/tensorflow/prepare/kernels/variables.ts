@@ -1,5 +1,6 @@
 // Interpreter kernels for variables, constants and pass-through operators. Importer's worker
 // thread. Source: tensorflow/core/kernels/{assign_op,variable_ops,resource_variable_ops}.
+import { elementCount } from '../../../../model/shape.js';
 import type { FlatNode, Shape, Tensor } from '../../types.js';
 import { attributeOf, typeAttribute } from '../attributes.js';
 import { invalid } from '../errors.js';
@@ -65,7 +66,7 @@ function update(compute: (one: Tensor, other: Tensor) => Tensor): Kernel {
   return (call) => {
     const variable = handleInput(call, 0);
     const value = compute(variableValue(call, variable), tensorInput(call, 1));
-    call.session.spend(value.shape.reduce((product, dim) => product * dim, 1));
+    call.session.spend(elementCount(value.shape));
     call.session.state.setVariable(variable.id, value);
     return [variable];
   };
