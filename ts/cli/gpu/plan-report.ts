@@ -2,7 +2,7 @@
 // Control plane. Loads nothing.
 import { stat } from 'node:fs/promises';
 import { DEFAULT_SIGNATURE } from '../../base/signatures.js';
-import { ErrorCode, ServalError } from '../../base/errors.js';
+import { modelInvalid } from '../../base/errors.js';
 import { planHead } from '../../models/placement/plan/load.js';
 import { planModel, planProblem } from '../../models/placement/plan/wrapper.js';
 import { datatypeOfConfig } from '../../model/datatype.js';
@@ -32,12 +32,12 @@ export async function planReport(model: FoundModel, version: FoundVersion): Prom
   const { config = {}, problem } = model.config;
   const { size } = await stat(path);
   const why = problem || planProblem(await planHead(path), size);
-  if (why) throw invalid(path, why);
+  if (why) throw modelInvalid(path, why);
   const plan = planOf(config);
   try {
     planModel(plan, 'model.plan');
   } catch (error) {
-    throw invalid(path, (error as Error).message);
+    throw modelInvalid(path, (error as Error).message);
   }
   const signature: SignatureInfo = {
     name: DEFAULT_SIGNATURE,
@@ -81,6 +81,3 @@ export function planText(
   const head = rows.map(([key, value]) => `${key.padEnd(9)}${value}\n`).join('');
   return head + report.signatures.map(signatureText).join('');
 }
-
-const invalid = (path: string, message: string): ServalError =>
-  new ServalError(ErrorCode.ModelInvalid, `${path}: ${message}`);

@@ -1,6 +1,7 @@
 // Converts the signatures of a session bundle's manifest to SignatureDefs. Importer's worker
 // thread; pure. Source: tensorflow/contrib/session_bundle/bundle_shim.cc, its last version;
 // tensorflow-import.md 1.5.
+import { modelInvalid } from '../../../base/errors.js';
 import {
   CLASSIFY_METHOD,
   DEFAULT_SIGNATURE,
@@ -10,7 +11,6 @@ import {
 import { codeOfDtype } from '../../../model/datatype.js';
 import type { ManifestSignature, ManifestSignatures } from '../proto/manifest.js';
 import type { OpTable } from '../proto/op-defs.js';
-import { modelInvalid } from '../proto/read-context.js';
 import type { GraphDef, NodeDef, SignatureDef, TensorInfoDef } from '../types.js';
 import { nodesByName, tensorOf } from './meta-graph-parts.js';
 

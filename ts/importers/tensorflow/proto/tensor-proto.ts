@@ -1,11 +1,12 @@
 // Reads tensorflow.TensorProto into a Tensor. Importer's worker thread; pure. Source:
 // tensorflow/core/framework/tensor.proto; Tensor::FromProto: the last typed value repeats, no value
 // at all means zeros.
+import { modelInvalid } from '../../../base/errors.js';
 import { elementCountWithin } from '../../../model/shape.js';
 import type { WireReader } from '../../../protobuf/reader.js';
 import type { Dtype, Tensor, TensorData } from '../types.js';
 import { DATA_TYPES, dtypeOfCode, elementBytes } from '../../../model/datatype.js';
-import { LARGE_TENSOR_BYTES, OBJECT_ITEMS, STRING_ITEMS, modelInvalid } from './read-context.js';
+import { LARGE_TENSOR_BYTES, OBJECT_ITEMS, STRING_ITEMS } from './read-context.js';
 import type { ReadContext } from './read-context.js';
 import { readFullShape } from './tensor-shape.js';
 
