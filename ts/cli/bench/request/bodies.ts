@@ -1,5 +1,6 @@
 // Encodes one request in the forms that the paths of a bench send. Pure; control plane. Source:
 // docs/reference/protocols/v2-rest.md; proto/wire/inference.proto.
+import { BINARY_TYPE, JSON_TYPE } from '../../../base/media-types.js';
 import { elementCount } from '../../../model/shape.js';
 import { configError } from '../../../config/values/values.js';
 import { ErrorCode, ServalError } from '../../../base/errors.js';
@@ -272,8 +273,8 @@ function tableMessage(body: ArrayBuffer): ArrayBuffer {
 /** REST headers that describe a body. */
 const typeFields = (jsonBytes: number): LoadRequest['fields'] =>
   jsonBytes < 0
-    ? [['content-type', 'application/json']]
+    ? [['content-type', JSON_TYPE]]
     : [
-        ['content-type', 'application/octet-stream'],
+        ['content-type', BINARY_TYPE],
         ['inference-header-content-length', String(jsonBytes)],
       ];
