@@ -5,8 +5,8 @@
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { descriptorFiles } from './descriptors.mjs';
-import { SCHEMAS_FOLDER, schemaFiles } from './schemas.mjs';
+import { descriptorFiles } from './messages/descriptors.mjs';
+import { SCHEMAS_FOLDER, schemaFiles } from './messages/schemas.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const check = process.argv.includes('--check');
