@@ -10,6 +10,7 @@ export const TYPESCRIPT_FOLDER = 'ts/protobuf/generated';
 const BOTH = [
   'inference.proto',
   'onnx.proto',
+  'prediction_log.proto',
   'tensorflow.proto',
   'tensorflow_serving.proto',
   'wrappers.proto',
