@@ -18,18 +18,9 @@ const loader = join(root, 'scripts', 'packaging', 'load-bundle.cjs');
 // The files that a server loads: the command line with `serve`, the library's entry, and the
 // listeners' threads.
 const SERVER_ENTRIES = ['main.js', 'api.js', 'server/workers/http-worker.js'];
-// The other commands, and the thread that imports models.
+// Other files that are loaded on demand: threads and the trace exporter.
 const OTHER_ENTRIES = [
-  'cli/predict/predict-command.js',
-  'cli/bench/bench-command.js',
   'cli/bench/load/load-worker.js',
-  'cli/inspect/inspect-command.js',
-  'cli/import/import-command.js',
-  'cli/key/key-command.js',
-  'cli/gpu/gpu-command.js',
-  'cli/gpu/doctor-command.js',
-  'cli/help/help-command.js',
-  'cli/help/completion-command.js',
   'importers/run/import-worker.js',
   'server/observe/tracing/otlp-exporter.js',
 ];
@@ -48,12 +39,8 @@ const otherCommands = {
   name: 'other-commands',
   setup({ onResolve, onLoad }) {
     const namespace = 'other-commands';
-    onResolve(
-      {
-        filter:
-          /\/((predict|bench|inspect|import|gpu|doctor|key|help|completion)-command|otlp-exporter)\.js$/,
-      },
-      ({ path, kind }) => (kind === 'dynamic-import' ? { path: basename(path), namespace } : null),
+    onResolve({ filter: /\/(\w+-command|otlp-exporter)\.js$/ }, ({ path, kind }) =>
+      kind === 'dynamic-import' ? { path: basename(path), namespace } : null,
     );
     onResolve({ filter: /^\.\/load\.cjs$/, namespace }, ({ path }) => ({ path, external: true }));
     onLoad({ filter: /./, namespace }, ({ path }) => {
@@ -120,6 +107,14 @@ export async function serverFiles() {
   return Object.fromEntries(files);
 }
 
+// Returns the files of the commands that are loaded on demand.
+function otherCommandFiles() {
+  return readdirSync(join(root, 'dist', 'cli'), { recursive: true })
+    .filter((path) => /-command\.js$/.test(path) && basename(path) !== 'serve-command.js')
+    .map((path) => `cli/${path}`)
+    .sort();
+}
+
 function packagesOf(paths) {
   const names = paths.flatMap((path) => {
     const [, name] = /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path) ?? [];
@@ -142,7 +137,7 @@ function bundled(options) {
   });
   const others = build({
     ...SHARED,
-    entryPoints: paths(OTHER_ENTRIES),
+    entryPoints: paths([...otherCommandFiles(), ...OTHER_ENTRIES]),
     format: 'esm',
     splitting: true,
     chunkNames: 'chunk-[hash]',

@@ -1,7 +1,8 @@
 // `serval inspect` of a TensorRT engine: the file is opaque, so this reports its configuration.
 // Control plane. Loads nothing.
 import { stat } from 'node:fs/promises';
-import { ErrorCode, ServalError } from '../../base/errors.js';
+import { DEFAULT_SIGNATURE } from '../../base/signatures.js';
+import { modelInvalid } from '../../base/errors.js';
 import { planHead } from '../../models/placement/plan/load.js';
 import { planModel, planProblem } from '../../models/placement/plan/wrapper.js';
 import { datatypeOfConfig } from '../../model/datatype.js';
@@ -31,15 +32,15 @@ export async function planReport(model: FoundModel, version: FoundVersion): Prom
   const { config = {}, problem } = model.config;
   const { size } = await stat(path);
   const why = problem || planProblem(await planHead(path), size);
-  if (why) throw invalid(path, why);
+  if (why) throw modelInvalid(path, why);
   const plan = planOf(config);
   try {
     planModel(plan, 'model.plan');
   } catch (error) {
-    throw invalid(path, (error as Error).message);
+    throw modelInvalid(path, (error as Error).message);
   }
   const signature: SignatureInfo = {
-    name: 'serving_default',
+    name: DEFAULT_SIGNATURE,
     inputs: plan.inputs.map(tensorInfo),
     outputs: plan.outputs.map(tensorInfo),
   };
@@ -80,6 +81,3 @@ export function planText(
   const head = rows.map(([key, value]) => `${key.padEnd(9)}${value}\n`).join('');
   return head + report.signatures.map(signatureText).join('');
 }
-
-const invalid = (path: string, message: string): ServalError =>
-  new ServalError(ErrorCode.ModelInvalid, `${path}: ${message}`);

@@ -154,6 +154,6 @@ const fromVariant: Lowering = (cx) => {
 };
 
 export const VARIANTS: Operators = {
-  RaggedTensorToVariant: { lower: toVariant, dtypes: 'any', note: 'of a rank that is known' },
+  RaggedTensorToVariant: { lower: toVariant, dtypes: 'any', note: 'the rank must be known' },
   RaggedTensorFromVariant: { lower: fromVariant, dtypes: 'any' },
 };
