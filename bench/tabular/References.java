@@ -2,11 +2,11 @@
 // JVM. Rows are read, and numbers parsed, before the clock starts. Run from its source:
 //   java -cp JARS References.java pmml MODEL.pmml ROWS ANSWERS OUTPUT   one call scores all of ROWS
 //     (tab-separated doubles below a header of field names), one by one
-//   java -cp JARS References.java mleap BUNDLE.zip FRAME ANSWERS OUTPUT one call is transform() of a
-//     LeapFrame
-// Warms up, writes the column OUTPUT to ANSWERS, one number per line, and prints {"event": "ready"}.
-// Then, for each line of stdin with a number of seconds, makes calls for that time and prints
-// {"usPerRequest", "perSecond", "cpuUs", "requests"}.
+//   java -cp JARS References.java mleap BUNDLE.zip FRAME ANSWERS OUTPUT   one call is transform() of
+//     a LeapFrame
+// Warms up, writes the column OUTPUT to ANSWERS, one number per line, and prints
+// {"event": "ready"}. Then, for each line of stdin with a number of seconds, makes calls for that
+// time and prints {"usPerRequest", "perSecond", "cpuUs", "requests"}.
 import java.io.BufferedReader;
 import java.io.File;
 import java.io.InputStreamReader;

@@ -2,8 +2,8 @@
 
 call_model.py VERSION_FOLDER REQUEST ANSWER THREADS. REQUEST is a JSON file: {"alias", and either
 "shape" and "floats": a file of float32, or "strings": a list of base64}. Writes the first output's
-float32 values to ANSWER and prints {"event": "ready"}. Then, for each line of stdin with a number of
-seconds, makes calls for that time and prints {"usPerRequest", "perSecond", "p50Us", "cpuUs",
+float32 values to ANSWER and prints {"event": "ready"}. Then, for each line of stdin with a number
+of seconds, makes calls for that time and prints {"usPerRequest", "perSecond", "p50Us", "cpuUs",
 "requests"}.
 """
 import base64

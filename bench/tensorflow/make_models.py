@@ -15,7 +15,7 @@ SEED = 20_240_131
 
 
 def save_image_model(name, folder):
-    """A model of one of Keras's families, with seeded weights and normalisation as after training."""
+    """A model of a Keras family, with seeded weights and normalisation as after training."""
     keras.utils.set_random_seed(SEED)
     model = getattr(keras.applications, name)(weights=None, classifier_activation="softmax")
     rng = np.random.default_rng(SEED)

@@ -2,8 +2,8 @@
 // native/tabular/java/generated/. Needs a JDK 17 (Unicode 13), which Spark 4 runs on:
 //   java --add-opens java.base/java.util.regex=ALL-UNNAMED --add-opens java.base/java.lang=ALL-UNNAMED
 //     scripts/tabular/JavaUnicode.java native/tabular/java/generated
-// Run by hand. Every set is stored as the general categories that it contains completely, and ranges
-// for the rest.
+// Run by hand. Every set is stored as the general categories that it contains completely, and
+// ranges for the rest.
 import java.lang.Character.UnicodeBlock;
 import java.lang.Character.UnicodeScript;
 import java.lang.reflect.Field;
