@@ -1,8 +1,8 @@
 // The references for tabular models: JPMML-Evaluator and MLeap's runtime, in one thread of a warm
 // JVM. Rows are read, and numbers parsed, before the clock starts. Run from its source:
-//   java -cp JARS References.java pmml MODEL.pmml ROWS ANSWERS OUTPUT   one call scores all of ROWS
+//   java -cp JARS References.java pmml MODEL.pmml ROWS ANSWERS OUTPUT  one call scores all of ROWS
 //     (tab-separated doubles below a header of field names), one by one
-//   java -cp JARS References.java mleap BUNDLE.zip FRAME ANSWERS OUTPUT   one call is transform() of
+//   java -cp JARS References.java mleap BUNDLE.zip FRAME ANSWERS OUTPUT  one call is transform() of
 //     a LeapFrame
 // Warms up, writes the column OUTPUT to ANSWERS, one number per line, and prints
 // {"event": "ready"}. Then, for each line of stdin with a number of seconds, makes calls for that
