@@ -20,7 +20,7 @@ import { loadBinding, onnxruntimeLibrary } from '../engine/binding.js';
 import { createEngine, type Engine, type EngineOptions } from '../engine/engine.js';
 import { deathRecord } from '../engine/isolated.js';
 import { hasCudaBeside } from '../models/placement/libraries.js';
-import { removeLeftovers } from '../models/placement/plan/held-folders.js';
+import { removeLeftovers } from '../models/placement/tensorrt/held-folders.js';
 import { placingEngine, type PlacingOptions } from '../models/placement/placing-engine.js';
 import { importingEngine } from '../importers/run/importing-engine.js';
 import { ModelSource } from '../models/registry/sources/model-source.js';

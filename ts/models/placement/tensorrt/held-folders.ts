@@ -7,7 +7,7 @@ import { lstat, mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { NativeBinding } from '../../../engine/binding.js';
-import { TENSORRT } from '../tensorrt-cache.js';
+import { TENSORRT } from './cache.js';
 
 export type Locks = Pick<NativeBinding, 'lockFile'>;
 
@@ -34,7 +34,7 @@ const below = (cacheFolder: string): Place => ({
 });
 
 /** Location of the folders for engines. `cacheFolder`: --model-cache; "" = none. */
-export const planPlace = (cacheFolder: string): Place =>
+export const tensorRtPlace = (cacheFolder: string): Place =>
   cacheFolder === '' ? temporary() : below(cacheFolder);
 
 /** Creates a new folder inside this process's folder at `place`. Errors: the file system's. */

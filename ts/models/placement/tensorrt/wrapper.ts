@@ -4,7 +4,7 @@
 // and ep_cache_context; file names are relative to the model's folder.
 import { ErrorCode, ServalError } from '../../../base/errors.js';
 import { dataTypeOf, datatypeOfConfig, type ElementType } from '../../../model/datatype.js';
-import type { PlanSpec, PlanTensor } from '../../../model/engine-api.js';
+import type { TensorRtSpec, TensorRtTensor } from '../../../model/engine-api.js';
 import { encodeModel, type OnnxValue } from '../../../importers/onnx/builder.js';
 
 /** ONNX Runtime's name of its TensorRT provider. */
@@ -28,14 +28,14 @@ const TYPES: ReadonlySet<ElementType> = new Set([
 
 /** First bytes of an engine. Source: Netron's reader. */
 const MAGIC: readonly string[] = ['ftrt', 'ptrt'];
-/** Number of bytes to read from the file for planProblem(). */
-export const PLAN_HEAD_BYTES = 512;
+/** Number of bytes to read from the file for tensorRtProblem(). */
+export const TENSORRT_HEAD_BYTES = 512;
 
 /**
  * Returns the bytes of the .onnx file for the engine in `file`, which is in the same folder.
  * Errors: ModelInvalid: no tensors, or a type that TensorRT does not have.
  */
-export function planModel(spec: PlanSpec, file: string): Uint8Array {
+export function tensorRtModel(spec: TensorRtSpec, file: string): Uint8Array {
   const { inputs, outputs } = spec;
   if (inputs.length === 0 || outputs.length === 0) {
     throw invalid(
@@ -69,7 +69,7 @@ export function planModel(spec: PlanSpec, file: string): Uint8Array {
   });
 }
 
-function valueOf(list: string, { name, type, dims }: PlanTensor): OnnxValue {
+function valueOf(list: string, { name, type, dims }: TensorRtTensor): OnnxValue {
   const datatype = datatypeOfConfig(type);
   const onnx = datatype === undefined ? undefined : dataTypeOf(datatype).onnx;
   if (onnx === undefined || !TYPES.has(onnx)) {
@@ -85,7 +85,7 @@ function valueOf(list: string, { name, type, dims }: PlanTensor): OnnxValue {
  * Why a file is not an engine, judged by its first bytes; the text continues a sentence after the
  * file's path. undefined if it seems to be one.
  */
-export function planProblem(head: Uint8Array, bytes: number): string | undefined {
+export function tensorRtProblem(head: Uint8Array, bytes: number): string | undefined {
   if (bytes === 0) return 'is empty';
   if (MAGIC.includes(textAt(head, 0))) return undefined;
   const at = behindWords(head);

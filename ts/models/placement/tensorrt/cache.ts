@@ -2,7 +2,7 @@
 // and library. Control plane; pure.
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { TENSORRT_WHEELS } from './wheels.js';
+import { TENSORRT_WHEELS } from '../wheels.js';
 
 export const TENSORRT = 'tensorrt';
 

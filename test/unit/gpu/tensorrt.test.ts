@@ -6,18 +6,18 @@ import { basename, dirname, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import type { InferenceSession } from 'onnxruntime-node';
 import { ErrorCode, ServalError } from '../../../ts/base/errors.js';
-import { loadPlan, planProviders } from '../../../ts/models/placement/plan/load.js';
-import { planModel, planProblem } from '../../../ts/models/placement/plan/wrapper.js';
+import { loadTensorRt, tensorRtProviders } from '../../../ts/models/placement/tensorrt/load.js';
+import { tensorRtModel, tensorRtProblem } from '../../../ts/models/placement/tensorrt/wrapper.js';
 import type { GpuFacts } from '../../../ts/models/placement/placement.js';
-import type { EngineControl, ModelSpec, PlanSpec } from '../../../ts/model/engine-api.js';
-import { planOf } from '../../../ts/models/config/engine-settings.js';
+import type { EngineControl, ModelSpec, TensorRtSpec } from '../../../ts/model/engine-api.js';
+import { tensorRtOf } from '../../../ts/models/config/engine-settings.js';
 import { parseTritonConfig } from '../../../ts/models/config/triton-config.js';
 import { readOnnxHeader } from '../../../ts/importers/onnx/reader.js';
 import { exactReader, type WireReader } from '../../../ts/protobuf/reader.js';
 import { loadedModel } from '../registry/fakes.js';
 import { filledFolder, tempFolder } from '../temp-folder.js';
 
-const PLAN: PlanSpec = {
+const TENSORS: TensorRtSpec = {
   inputs: [
     { name: 'image', type: 'TYPE_FP32', dims: [-1, 3, 224, 224] },
     { name: 'mask', type: 'TYPE_BOOL', dims: [-1, -1] },
@@ -55,7 +55,7 @@ const text = (of: Fields, field: number, index = 0): string =>
   Buffer.from((of.get(field)?.[index] ?? new Uint8Array()) as Uint8Array).toString();
 
 test('the model is one EPContext node that names the file beside it', async (context) => {
-  const bytes = planModel(PLAN, 'model.plan');
+  const bytes = tensorRtModel(TENSORS, 'model.plan');
   const folder = filledFolder(context, { 'model.onnx': bytes });
   const header = await readOnnxHeader(join(folder, 'model.onnx'));
   assert.deepEqual(header.opsets.map(({ domain }) => domain).sort(), ['', 'com.microsoft']);
@@ -80,7 +80,7 @@ test('the model is one EPContext node that names the file beside it', async (con
 });
 
 test('tensors have the types and dims of the configuration', () => {
-  const graph = message(fields(planModel(PLAN, 'model.plan')), 7);
+  const graph = message(fields(tensorRtModel(TENSORS, 'model.plan')), 7);
   const tensor = (field: number, index: number): readonly unknown[] => {
     const value = message(graph, field, index);
     const type = message(message(value, 2), 1);
@@ -100,15 +100,15 @@ test('ONNX Runtime takes the model as one, and lacks the node where there is not
     readonly InferenceSession: typeof InferenceSession;
   };
   await assert.rejects(
-    runtime.InferenceSession.create(Buffer.from(planModel(PLAN, 'model.plan'))),
+    runtime.InferenceSession.create(Buffer.from(tensorRtModel(TENSORS, 'model.plan'))),
     /EPContext/,
   );
 });
 
 test('a configuration without tensors, and types that TensorRT has not, are refused', () => {
-  const refused = (plan: PlanSpec, pattern: RegExp): void => {
+  const refused = (spec: TensorRtSpec, pattern: RegExp): void => {
     assert.throws(
-      () => planModel(plan, 'x'),
+      () => tensorRtModel(spec, 'x'),
       (error) => {
         return (
           (error as ServalError).code === ErrorCode.ModelInvalid && pattern.test(String(error))
@@ -116,11 +116,11 @@ test('a configuration without tensors, and types that TensorRT has not, are refu
       },
     );
   };
-  refused({ inputs: [], outputs: PLAN.outputs }, /config\.pbtxt: .* got 0 and 1/);
-  refused({ inputs: PLAN.inputs, outputs: [] }, /got 2 and 0/);
+  refused({ inputs: [], outputs: TENSORS.outputs }, /config\.pbtxt: .* got 0 and 1/);
+  refused({ inputs: TENSORS.inputs, outputs: [] }, /got 2 and 0/);
   for (const type of ['TYPE_STRING', 'TYPE_FP64', 'TYPE_INT16', 'TYPE_INVALID', '']) {
     const outputs = [{ name: 'y', type, dims: [1] }];
-    refused({ ...PLAN, outputs }, new RegExp(`output "y": .*got ${type}`));
+    refused({ ...TENSORS, outputs }, new RegExp(`output "y": .*got ${type}`));
   }
 });
 
@@ -133,7 +133,7 @@ test('the configuration is what the tensors are', () => {
     'm',
   );
   assert.deepEqual(problems, []);
-  assert.deepEqual(planOf(config ?? {}), {
+  assert.deepEqual(tensorRtOf(config ?? {}), {
     inputs: [{ name: 'x', type: 'TYPE_FP32', dims: [-1, 3] }],
     outputs: [{ name: 'y', type: 'TYPE_INT32', dims: [-1] }],
   });
@@ -142,13 +142,13 @@ test('the configuration is what the tensors are', () => {
 test('recognizes an engine by its first bytes', () => {
   const wrapped = Buffer.concat([Buffer.from([2, 0, 0, 0]), Buffer.from('{}ptrt....')]);
   for (const good of [ENGINE, Buffer.from('ptrt'), wrapped]) {
-    assert.equal(planProblem(good, good.length), undefined);
+    assert.equal(tensorRtProblem(good, good.length), undefined);
   }
   const long = Buffer.concat([Buffer.from([0, 0, 1, 0]), Buffer.alloc(508, 0x7b)]);
-  assert.equal(planProblem(long, 1 << 20), undefined); // The engine's data begins further on.
-  assert.equal(planProblem(Buffer.alloc(0), 0), 'is empty');
+  assert.equal(tensorRtProblem(long, 1 << 20), undefined); // The engine's data begins further on.
+  assert.equal(tensorRtProblem(Buffer.alloc(0), 0), 'is empty');
   for (const bad of ['onnx', '\b\u0007\u0012', 'f', '....{}no..']) {
-    assert.match(planProblem(Buffer.from(bad), bad.length) ?? '', /is not a TensorRT engine/);
+    assert.match(tensorRtProblem(Buffer.from(bad), bad.length) ?? '', /is not a TensorRT engine/);
   }
 });
 
@@ -178,7 +178,7 @@ function loading(context: TestContext, content: string | Uint8Array = ENGINE): L
     load: (spec) => {
       asked.push(spec);
       const given = readFileSync(spec.path ?? '');
-      assert.deepEqual(given, Buffer.from(planModel(PLAN, 'model.plan')));
+      assert.deepEqual(given, Buffer.from(tensorRtModel(TENSORS, 'model.plan')));
       const beside = join(dirname(spec.path ?? ''), 'model.plan');
       assert.deepEqual(readFileSync(beside), readFileSync(path));
       return state.fail === ''
@@ -186,14 +186,20 @@ function loading(context: TestContext, content: string | Uint8Array = ENGINE): L
             state.keepsFolder ? { ...loadedModel(1), keepsFolder: true } : loadedModel(1),
           )
         : Promise.reject(
-            new ServalError(ErrorCode.ModelInvalid, state.fail.replaceAll('PLAN', beside)),
+            new ServalError(ErrorCode.ModelInvalid, state.fail.replaceAll('ENGINE', beside)),
           );
     },
   };
-  const base = { name: 'm', version: '1', backend: 'onnxruntime', path, plan: PLAN } as const;
+  const base = {
+    name: 'm',
+    version: '1',
+    backend: 'onnxruntime',
+    path,
+    tensorRt: TENSORS,
+  } as const;
   const state: Loading = {
     load: (changes = {}, facts = GPU) =>
-      loadPlan(engine as EngineControl, { ...base, ...changes }, () => facts, cache, LOCKS),
+      loadTensorRt(engine as EngineControl, { ...base, ...changes }, () => facts, cache, LOCKS),
     asked,
     path,
     cache,
@@ -213,7 +219,7 @@ test('gives the engine the model in a folder that is removed after the load', as
     placed: { providers: 'tensorrt, cuda', why: 'it is a TensorRT engine' },
   });
   const [spec] = asked;
-  assert.equal(spec?.plan, undefined);
+  assert.equal(spec?.tensorRt, undefined);
   assert.equal(spec?.graphOptimization, 0);
   assert.deepEqual(spec?.providers, [
     { name: 'tensorrt', options: {} },
@@ -235,7 +241,7 @@ test('a folder that the engine keeps stays, whole', async (context) => {
 
 test('what the engine says of the folder names the file instead', async (context) => {
   const state = loading(context);
-  state.fail = 'could not deserialize PLAN';
+  state.fail = 'could not deserialize ENGINE';
   await assert.rejects(state.load(), { message: `could not deserialize ${state.path}` });
   assert.deepEqual(foldersIn(state.cache), []);
 });
@@ -252,7 +258,7 @@ test('no engine, and no file, are errors that name the file', async (context) =>
 test('it runs on TensorRT or not at all, and the error says what is missing', () => {
   const base = { name: 'm', version: '1', backend: 'onnxruntime' } as const;
   const given = (changes: Partial<ModelSpec>, facts = GPU): readonly string[] =>
-    planProviders({ ...base, ...changes }, () => facts).map(
+    tensorRtProviders({ ...base, ...changes }, () => facts).map(
       ({ name, options }) => `${name} ${JSON.stringify(options)}`,
     );
   const placement = {

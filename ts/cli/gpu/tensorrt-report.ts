@@ -2,16 +2,16 @@
 // Control plane. Loads nothing.
 import { stat } from 'node:fs/promises';
 import { ErrorCode, ServalError } from '../../base/errors.js';
-import { planHead } from '../../models/placement/plan/load.js';
-import { planModel, planProblem } from '../../models/placement/plan/wrapper.js';
+import { tensorRtHead } from '../../models/placement/tensorrt/load.js';
+import { tensorRtModel, tensorRtProblem } from '../../models/placement/tensorrt/wrapper.js';
 import { datatypeOfConfig } from '../../model/datatype.js';
-import type { PlanTensor } from '../../model/engine-api.js';
+import type { TensorRtTensor } from '../../model/engine-api.js';
 import type { SignatureInfo, TensorInfo } from '../../model/snapshot.js';
-import { planOf } from '../../models/config/engine-settings.js';
+import { tensorRtOf } from '../../models/config/engine-settings.js';
 import type { FoundModel, FoundVersion } from '../../models/registry/sources/repository.js';
 
 /** The report that `--json` prints. */
-export interface PlanReport {
+export interface TensorRtReport {
   readonly name: string;
   readonly version: string;
   readonly versions: readonly string[];
@@ -26,22 +26,25 @@ export interface PlanReport {
  * Errors: ModelInvalid: no engine, a configuration that cannot be served, or one that names no
  * tensors.
  */
-export async function planReport(model: FoundModel, version: FoundVersion): Promise<PlanReport> {
+export async function tensorRtReport(
+  model: FoundModel,
+  version: FoundVersion,
+): Promise<TensorRtReport> {
   const { path } = version;
   const { config = {}, problem } = model.config;
   const { size } = await stat(path);
-  const why = problem || planProblem(await planHead(path), size);
+  const why = problem || tensorRtProblem(await tensorRtHead(path), size);
   if (why) throw invalid(path, why);
-  const plan = planOf(config);
+  const spec = tensorRtOf(config);
   try {
-    planModel(plan, 'model.plan');
+    tensorRtModel(spec, 'model.plan');
   } catch (error) {
     throw invalid(path, (error as Error).message);
   }
   const signature: SignatureInfo = {
     name: 'serving_default',
-    inputs: plan.inputs.map(tensorInfo),
-    outputs: plan.outputs.map(tensorInfo),
+    inputs: spec.inputs.map(tensorInfo),
+    outputs: spec.outputs.map(tensorInfo),
   };
   return {
     name: model.name,
@@ -55,7 +58,7 @@ export async function planReport(model: FoundModel, version: FoundVersion): Prom
   };
 }
 
-function tensorInfo({ name, type, dims }: PlanTensor): TensorInfo {
+function tensorInfo({ name, type, dims }: TensorRtTensor): TensorInfo {
   return {
     name,
     datatype: datatypeOfConfig(type) ?? 'BYTES',
@@ -66,8 +69,8 @@ function tensorInfo({ name, type, dims }: PlanTensor): TensorInfo {
 }
 
 /** The report for people; with a final newline. Pure. */
-export function planText(
-  report: PlanReport,
+export function tensorRtText(
+  report: TensorRtReport,
   signatureText: (signature: SignatureInfo) => string,
 ): string {
   const rows = [

@@ -12,11 +12,11 @@ import type {
   ProviderOptions,
 } from '../../../model/engine-api.js';
 import { AUTO, type GpuFacts } from '../placement.js';
-import { TENSORRT } from '../tensorrt-cache.js';
-import { makeHeldFolder, planPlace, type Locks } from './held-folders.js';
-import { PLAN_HEAD_BYTES, planModel, planProblem } from './wrapper.js';
+import { TENSORRT } from './cache.js';
+import { makeHeldFolder, tensorRtPlace, type Locks } from './held-folders.js';
+import { TENSORRT_HEAD_BYTES, tensorRtModel, tensorRtProblem } from './wrapper.js';
 
-const PLAN_FILE = 'model.plan';
+const TENSORRT_FILE = 'model.plan';
 const WRAPPER_FILE = 'model.onnx';
 /** Prefix of engine-building options, which are not needed here. */
 const PROFILE_PREFIX = 'trt_profile_';
@@ -26,24 +26,25 @@ const PROFILE_PREFIX = 'trt_profile_';
  * no GPU or no TensorRT, with the reason. `facts`: called if --providers leaves the choice open.
  * `cacheFolder`: where the folder is made; "" = the system's temporary folder.
  */
-export async function loadPlan(
+export async function loadTensorRt(
   engine: EngineControl,
   spec: ModelSpec,
   facts: () => GpuFacts,
   cacheFolder: string,
   locks: Locks,
 ): Promise<LoadedModel> {
-  const { path = '', plan, ...rest } = spec;
-  if (plan === undefined) throw new ServalError(ErrorCode.Internal, 'a plan without tensors');
+  const { path = '', tensorRt, ...rest } = spec;
+  if (tensorRt === undefined)
+    throw new ServalError(ErrorCode.Internal, 'a TensorRT engine without tensors');
   const bytes = await checkFile(path);
-  const model = about(path, () => planModel(plan, PLAN_FILE));
-  const providers = about(path, () => planProviders(spec, facts));
-  const folder = await makeHeldFolder(planPlace(cacheFolder), locks);
+  const model = about(path, () => tensorRtModel(tensorRt, TENSORRT_FILE));
+  const providers = about(path, () => tensorRtProviders(spec, facts));
+  const folder = await makeHeldFolder(tensorRtPlace(cacheFolder), locks);
   let keeps = false;
   try {
     const wrapper = join(folder, WRAPPER_FILE);
     await writeFile(wrapper, model);
-    await linkOrCopy(path, join(folder, PLAN_FILE));
+    await linkOrCopy(path, join(folder, TENSORRT_FILE));
     // Optimizers cannot improve a single node, so they are turned off.
     const own = { ...rest, path: wrapper, providers, graphOptimization: 0, ownFolder: folder };
     const loaded = await engine.load(own);
@@ -58,8 +59,11 @@ export async function loadPlan(
   }
 }
 
-/** TensorRT, then CUDA. Errors: as loadPlan's. */
-export function planProviders(spec: ModelSpec, facts: () => GpuFacts): readonly ProviderOptions[] {
+/** TensorRT, then CUDA. Errors: as loadTensorRt's. */
+export function tensorRtProviders(
+  spec: ModelSpec,
+  facts: () => GpuFacts,
+): readonly ProviderOptions[] {
   const { placement } = spec;
   if (placement?.kind === 'cpu') {
     throw new ServalError(
@@ -106,7 +110,7 @@ async function checkFile(path: string): Promise<number> {
     new ServalError(ErrorCode.ModelInvalid, `model file ${path}: ${why}`);
   try {
     const { size } = await stat(path);
-    const problem = planProblem(await planHead(path), size);
+    const problem = tensorRtProblem(await tensorRtHead(path), size);
     if (problem !== undefined) throw fail(problem);
     return size;
   } catch (error) {
@@ -115,10 +119,10 @@ async function checkFile(path: string): Promise<number> {
 }
 
 /** Reads the first bytes of a file. Errors: the file system's. */
-export async function planHead(path: string): Promise<Uint8Array> {
+export async function tensorRtHead(path: string): Promise<Uint8Array> {
   const file = await open(path, 'r');
   try {
-    const { bytesRead, buffer } = await file.read(Buffer.alloc(PLAN_HEAD_BYTES), 0, null, 0);
+    const { bytesRead, buffer } = await file.read(Buffer.alloc(TENSORRT_HEAD_BYTES), 0, null, 0);
     return buffer.subarray(0, bytesRead);
   } finally {
     await file.close();
@@ -150,7 +154,7 @@ function about<T>(path: string, work: () => T): T {
 /** Replaces paths of the temporary folder by the engine's path in error texts. */
 function named(error: unknown, folder: string, path: string): unknown {
   if (!(error instanceof ServalError)) return error;
-  const files = [join(folder, PLAN_FILE), join(folder, WRAPPER_FILE)];
+  const files = [join(folder, TENSORRT_FILE), join(folder, WRAPPER_FILE)];
   const text = files.reduce((message, file) => message.replaceAll(file, path), error.message);
   return text === error.message ? error : new ServalError(error.code, text);
 }
