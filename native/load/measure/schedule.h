@@ -40,7 +40,7 @@ struct Traffic {
   int64_t response_bytes = -1;      // a response of another length is an error; -1 = any length
 };
 
-struct Plan {
+struct Schedule {
   bool open_loop = false;
   size_t concurrency = 1;  // closed loop: requests in flight
   double rate = 0;         // open loop: requests per second
