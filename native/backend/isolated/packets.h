@@ -1,4 +1,4 @@
-// The messages between the server and a model's process other than requests: loads, slots, ends.
+// The messages between the server and a model's process other than requests: loads, channels, ends.
 // Packets over a socket pair, each a fixed record with optional descriptors. Both ends; control
 // plane, any thread.
 #pragma once
@@ -7,14 +7,14 @@
 #include <span>
 #include <vector>
 
-#include "backend/isolated/slot.h"
+#include "backend/isolated/channel.h"
 
 namespace serval::isolated {
 
-enum class Control : uint32_t {
+enum class PacketKind : uint32_t {
   Load = 1,  // to the process: model `id`, a blob of its spec; `value`: device + 1, 0 = no GPU
   Unload,    // to the process: model `id`
-  Open,      // to the process: slot `value` of model `id`; page, request area, answer area
+  Open,      // to the process: channel `value` of model `id`; page, request area, answer area
   Loaded,    // to the server: model `id`, a blob of its info
   Failed,    // to the server: model `id`, a blob of the error
   Page,      // to the process, sent first: its ProcessPage
@@ -22,7 +22,7 @@ enum class Control : uint32_t {
 };
 
 struct Packet {
-  Control kind = Control::Load;
+  PacketKind kind = PacketKind::Load;
   uint32_t id = 0;
   uint64_t value = 0;
 };

@@ -1,4 +1,4 @@
-// The server's end of a slot; see process.h. Hot path. Thread: the one that runs the model.
+// The server's end of a channel; see process.h. Hot path. Thread: the one that runs the model.
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -25,23 +25,23 @@ uint64_t bytes_of(uint64_t request_bytes, uint64_t answer_bytes) {
 
 }  // namespace
 
-Result<std::shared_ptr<ServerSlot>> ServerSlot::create(MemoryBudget* budget, int cancel_event,
-                                                       size_t keep_bytes) {
-  Result<Area> page = Area::create("serval-slot", kPageBytes);
+Result<std::shared_ptr<ServerChannel>> ServerChannel::create(MemoryBudget* budget, int cancel_event,
+                                                             size_t keep_bytes) {
+  Result<Area> page = Area::create("serval-channel", kPageBytes);
   if (!page.ok()) return std::move(page.error());
   Result<Area> requests = Area::create("serval-requests", kAreaFirstBytes);
   if (!requests.ok()) return std::move(requests.error());
   Result<Area> answers = Area::create("serval-answers", kAreaFirstBytes);
   if (!answers.ok()) return std::move(answers.error());
   Descriptor event(dup(cancel_event));
-  if (event.get() < 0) return make_error(ErrorCode::Internal, "no descriptor for a slot");
-  return std::shared_ptr<ServerSlot>(
-      new ServerSlot(std::move(page.value()), std::move(requests.value()),
-                     std::move(answers.value()), std::move(event), budget, keep_bytes));
+  if (event.get() < 0) return make_error(ErrorCode::Internal, "no descriptor for a channel");
+  return std::shared_ptr<ServerChannel>(
+      new ServerChannel(std::move(page.value()), std::move(requests.value()),
+                        std::move(answers.value()), std::move(event), budget, keep_bytes));
 }
 
-ServerSlot::ServerSlot(Area page, Area requests, Area answers, Descriptor cancel_event,
-                       MemoryBudget* budget, size_t keep_bytes)
+ServerChannel::ServerChannel(Area page, Area requests, Area answers, Descriptor cancel_event,
+                             MemoryBudget* budget, size_t keep_bytes)
     : page_(std::move(page)),
       requests_(std::move(requests)),
       answers_(std::move(answers)),
@@ -49,20 +49,20 @@ ServerSlot::ServerSlot(Area page, Area requests, Area answers, Descriptor cancel
       budget_(budget),
       keep_(keep_bytes),
       held_(bytes_of(0, 0)) {
-  static_assert(sizeof(SlotPage) <= kPageBytes);
-  new (page_.data()) SlotPage();
+  static_assert(sizeof(ChannelPage) <= kPageBytes);
+  new (page_.data()) ChannelPage();
   this->page().keep_bytes.store(keep_bytes);
   requests_.set_keep(keep_bytes);
   answers_.set_keep(keep_bytes);
   if (budget_ != nullptr) budget_->add(held_);
 }
 
-ServerSlot::~ServerSlot() {
+ServerChannel::~ServerChannel() {
   close();
   if (budget_ != nullptr) budget_->give(held_);
 }
 
-bool ServerSlot::hold(uint64_t request_bytes, uint64_t answer_bytes) {
+bool ServerChannel::hold(uint64_t request_bytes, uint64_t answer_bytes) {
   const uint64_t requests = std::max(request_bytes_, request_bytes);
   const uint64_t answers = std::max(answer_bytes_, answer_bytes);
   const uint64_t wanted = bytes_of(requests, answers);
@@ -75,14 +75,14 @@ bool ServerSlot::hold(uint64_t request_bytes, uint64_t answer_bytes) {
   return true;
 }
 
-uint64_t ServerSlot::answer_bytes_max() const {
+uint64_t ServerChannel::answer_bytes_max() const {
   if (budget_ == nullptr) return kAnswerBytesMax;
   const uint64_t used = budget_->used(), limit = budget_->limit();
   const uint64_t left = used < limit ? limit - used : 0;
   return std::clamp<uint64_t>(left, kAreaFirstBytes, kAnswerBytesMax);
 }
 
-void ServerSlot::trim() {
+void ServerChannel::trim() {
   if (request_bytes_ <= keep_ && answer_bytes_ <= keep_) return;
   requests_.trim(request_bytes_);
   answers_.trim(answer_bytes_);
@@ -94,9 +94,9 @@ void ServerSlot::trim() {
   held_ = left;
 }
 
-uint32_t ServerSlot::hand_over(uint64_t bytes) {
+uint32_t ServerChannel::hand_over(uint64_t bytes) {
   next_ = next_ + 1 == kClosedNumber ? 1 : next_ + 1;
-  SlotPage& shared = page();
+  ChannelPage& shared = page();
   shared.request_bytes.store(bytes, std::memory_order_relaxed);
   shared.server_cpu.store(this_cpu(), std::memory_order_relaxed);
   shared.request.store(next_);
@@ -104,21 +104,23 @@ uint32_t ServerSlot::hand_over(uint64_t bytes) {
   return next_;
 }
 
-ServerSlot::Outcome ServerSlot::outcome(uint32_t number) {
+ServerChannel::Outcome ServerChannel::outcome(uint32_t number) {
   if (page().answer.load() == number) return Outcome::Answered;
   if (dead()) return Outcome::Dead;
   return page().refused.load() != 0 ? Outcome::Refused : Outcome::GivenUp;
 }
 
-ServerSlot::Outcome ServerSlot::wait(uint32_t number, const std::atomic<uint64_t>& ending_ns) {
+ServerChannel::Outcome ServerChannel::wait(uint32_t number,
+                                           const std::atomic<uint64_t>& ending_ns) {
   const std::atomic<uint32_t>& answer = page().answer;
   return spin_.wait(
       page().child_cpu.load(), [&] { return answer.load() == number; },
       [&] { return sleep(number, ending_ns); });
 }
 
-ServerSlot::Outcome ServerSlot::sleep(uint32_t number, const std::atomic<uint64_t>& ending_ns) {
-  SlotPage& shared = page();
+ServerChannel::Outcome ServerChannel::sleep(uint32_t number,
+                                            const std::atomic<uint64_t>& ending_ns) {
+  ChannelPage& shared = page();
   if (shared.answer.load() == number) return Outcome::Answered;
   for (;;) {
     shared.server_sleeps.store(1);
@@ -134,19 +136,19 @@ ServerSlot::Outcome ServerSlot::sleep(uint32_t number, const std::atomic<uint64_
   }
 }
 
-void ServerSlot::end_run(uint32_t number) {
+void ServerChannel::end_run(uint32_t number) {
   page().cancel.store(number);
   const uint64_t one = 1;
   // a full eventfd is signalled already
   if (write(cancel_event_.get(), &one, sizeof one) < 0) return;
 }
 
-bool ServerSlot::idle() {
-  SlotPage& shared = page();
+bool ServerChannel::idle() {
+  ChannelPage& shared = page();
   return shared.answer.load() == next_ || shared.ended.load() != 0 || shared.refused.load() != 0;
 }
 
-void ServerSlot::die() {
+void ServerChannel::die() {
   dead_.store(true, std::memory_order_release);
   wake_all(page().answer);
 }

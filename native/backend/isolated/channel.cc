@@ -1,5 +1,5 @@
-// Implements slots and areas of shared memory. Hot path, any thread.
-#include "backend/isolated/slot.h"
+// Implements channels and areas of shared memory. Hot path, any thread.
+#include "backend/isolated/channel.h"
 
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -17,11 +17,11 @@ namespace serval::isolated {
 
 namespace {
 
-constexpr size_t kSlotPageBytes = 4096;
+constexpr size_t kChannelPageBytes = 4096;
 constexpr size_t kAreaBytesMax = size_t{1} << 40;
 
 size_t whole_pages(size_t bytes) {
-  return (bytes + kSlotPageBytes - 1) / kSlotPageBytes * kSlotPageBytes;
+  return (bytes + kChannelPageBytes - 1) / kChannelPageBytes * kChannelPageBytes;
 }
 
 std::string reason() { return std::strerror(errno); }
@@ -48,7 +48,7 @@ Descriptor::~Descriptor() {
   if (fd_ >= 0) close(fd_);
 }
 
-void close_slot(SlotPage& page) {
+void close_channel(ChannelPage& page) {
   page.closed.store(1);
   page.request.store(kClosedNumber);
   wake_all(page.request);

@@ -1,5 +1,5 @@
 // Sends and receives control packets. Control plane, any thread.
-#include "backend/isolated/control.h"
+#include "backend/isolated/packets.h"
 
 #include <sys/socket.h>
 #include <sys/time.h>

@@ -1,6 +1,6 @@
-// Memory shared by the server and a model's process: a slot has a page of words that both write, an
-// area for the server's requests, and one for the process's responses. Both ends, any thread. Hot
-// path; a request crosses with one store and, if the other end sleeps, one futex call. An area
+// Memory shared by the server and a model's process: a channel has a page of words that both write,
+// an area for the server's requests, and one for the process's responses. Both ends, any thread.
+// Hot path; a request crosses with one store and, if the other end sleeps, one futex call. An area
 // never shrinks (sealed), so mapped memory never disappears.
 #pragma once
 
@@ -45,7 +45,7 @@ class Descriptor {
 inline constexpr uint32_t kClosedNumber = UINT32_MAX;
 
 // The shared words. Each is written by one side, except the two that say who sleeps.
-struct SlotPage {
+struct ChannelPage {
   alignas(64) std::atomic<uint32_t> request{0};  // server: number of the latest request
   std::atomic<uint32_t> closed{0};               // server: no request follows
   std::atomic<uint32_t> cancel{0};               // server: number of a request to end
@@ -56,14 +56,14 @@ struct SlotPage {
   alignas(64) std::atomic<uint32_t> answer{0};  // process: number of the latest answered request
   std::atomic<uint32_t> child_cpu{0};           // process: the CPU that ran it
   std::atomic<uint64_t> answer_bytes{0};        // process
-  std::atomic<uint32_t> refused{0};             // process: nothing serves this slot
+  std::atomic<uint32_t> refused{0};             // process: nothing serves this channel
   std::atomic<uint32_t> ended{0};               // process: no longer served
   alignas(64) std::atomic<uint32_t> server_sleeps{0};
 };
 
 // Tells the process that no request follows. Changes the word that it sleeps on, so that no sleep
 // begins after that. Any thread.
-void close_slot(SlotPage& page);
+void close_channel(ChannelPage& page);
 
 // Wakes all waiters on `word`, in any process.
 void wake_all(std::atomic<uint32_t>& word);
