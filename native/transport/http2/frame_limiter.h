@@ -21,20 +21,20 @@ enum class Event : uint8_t {
 };
 
 // A token bucket for one event: `burst` at once, refilled with `per_second`.
-struct GuardLimit {
+struct FrameLimit {
   uint32_t burst;
   uint32_t per_second;
 };
 
-class FrameGuard {
+class FrameLimiter {
  public:
-  FrameGuard();
+  FrameLimiter();
   // Counts an event at `now_ns`. False: too many; the connection has to end (ENHANCE_YOUR_CALM).
   bool allow(Event event, uint64_t now_ns);
   // A call was answered: returns one token of each event, so that clients that cancel now and then,
   // or send an odd frame with each call, are never cut off, at any rate.
   void answered();
-  static GuardLimit limit_of(Event event);
+  static FrameLimit limit_of(Event event);
   static const char* name_of(Event event);
 
  private:

@@ -1,5 +1,5 @@
-// The limits of guard.h, with their reasons. Hot path.
-#include "transport/http2/guard.h"
+// The limits of frame_limiter.h, with their reasons. Hot path.
+#include "transport/http2/frame_limiter.h"
 
 #include <algorithm>
 #include <iterator>
@@ -14,7 +14,7 @@ namespace {
 // a client does once per call are free (answered()): it pays for them with calls.
 struct Named {
   const char* name;
-  GuardLimit limit;
+  FrameLimit limit;
 };
 
 constexpr Named kEvents[] = {
@@ -58,12 +58,12 @@ const Named& named(Event event) { return kEvents[static_cast<size_t>(event)]; }
 
 }  // namespace
 
-FrameGuard::FrameGuard() {
+FrameLimiter::FrameLimiter() {
   for (size_t i = 0; i < std::size(kEvents); ++i) buckets_[i] = {kEvents[i].limit.burst * 1.0, 0};
 }
 
-bool FrameGuard::allow(Event event, uint64_t now_ns) {
-  const GuardLimit limit = named(event).limit;
+bool FrameLimiter::allow(Event event, uint64_t now_ns) {
+  const FrameLimit limit = named(event).limit;
   Bucket& bucket = buckets_[static_cast<size_t>(event)];
   if (now_ns > bucket.at_ns) {
     const double seconds = static_cast<double>(now_ns - bucket.at_ns) * 1e-9;
@@ -75,13 +75,13 @@ bool FrameGuard::allow(Event event, uint64_t now_ns) {
   return true;
 }
 
-void FrameGuard::answered() {
+void FrameLimiter::answered() {
   for (size_t i = 0; i < std::size(kEvents); ++i) {
     buckets_[i].tokens = std::min<double>(kEvents[i].limit.burst, buckets_[i].tokens + 1);
   }
 }
 
-GuardLimit FrameGuard::limit_of(Event event) { return named(event).limit; }
-const char* FrameGuard::name_of(Event event) { return named(event).name; }
+FrameLimit FrameLimiter::limit_of(Event event) { return named(event).limit; }
+const char* FrameLimiter::name_of(Event event) { return named(event).name; }
 
 }  // namespace serval
