@@ -9,9 +9,9 @@
 #include "addon/attach_options.h"
 #include "addon/control.h"
 #include "addon/cpu_check.h"
+#include "addon/export.h"
 #include "addon/file_lock.h"
 #include "addon/gpu_probe.h"
-#include "addon/guard.h"
 #include "addon/isolated.h"
 #include "addon/link.h"
 #include "addon/load_client.h"
@@ -414,7 +414,7 @@ constexpr int kFreeBytesKept = 16 << 20;  // free bytes that each arena keeps be
 template <ExportName Name, auto Call>
 constexpr Export exported() {
   return {Name.text, [](napi_env env, napi_callback_info info) -> napi_value {
-            return guard(env, [&] { return answer(env, info, Name.text, Call); });
+            return catch_exceptions(env, [&] { return answer(env, info, Name.text, Call); });
           }};
 }
 

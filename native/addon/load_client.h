@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "addon/guard.h"
+#include "addon/export.h"
 #include "addon/napi_api.h"
 
 namespace serval {

@@ -1,6 +1,6 @@
 // Handles missing pages. Uses atomics without locks and mmap, which on Linux is a bare system call:
 // both are safe in a signal handler.
-#include "engine/shm/fault_guard.h"
+#include "engine/shm/fault_handler.h"
 
 #include <signal.h>
 #include <sys/mman.h>
@@ -16,7 +16,7 @@ namespace {
 
 static_assert(std::atomic<uintptr_t>::is_always_lock_free);
 
-constinit std::array<GuardedRegion, kGuardedRegionsMax> table;
+constinit std::array<FaultRegion, kFaultRegionsMax> fault_regions;
 constinit std::atomic<size_t> used{0};  // entries from here on were never used
 uintptr_t page_bytes = 0;               // set before the handler is
 struct sigaction before = {};           // likewise
@@ -24,10 +24,10 @@ std::mutex claim_mutex;
 
 // Returns the region that contains `address`, or null. Reads `begin` twice: an entry that is
 // reassigned to another region meanwhile is not mistaken for either.
-GuardedRegion* find(uintptr_t address) {
+FaultRegion* find(uintptr_t address) {
   const size_t count = used.load(std::memory_order_acquire);
   for (size_t i = 0; i < count; ++i) {
-    GuardedRegion& one = table[i];
+    FaultRegion& one = fault_regions[i];
     const uintptr_t begin = one.begin.load(std::memory_order_acquire);
     if (begin == 0 || address < begin || address >= one.end.load(std::memory_order_acquire)) {
       continue;
@@ -39,13 +39,13 @@ GuardedRegion* find(uintptr_t address) {
 
 // Maps zeros in place of the page that has no file content. The faulting instruction runs again.
 bool replace_page(uintptr_t address) {
-  GuardedRegion* guarded = find(address);
-  if (guarded == nullptr) return false;
+  FaultRegion* region = find(address);
+  if (region == nullptr) return false;
   void* page = reinterpret_cast<void*>(address & ~(page_bytes - 1));  // NOLINT: of a fault
   void* zeros = mmap(page, page_bytes, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
   if (zeros == MAP_FAILED) return false;
-  guarded->broken.store(true, std::memory_order_release);
+  region->broken.store(true, std::memory_order_release);
   return true;
 }
 
@@ -82,13 +82,13 @@ void install() {
 
 }  // namespace
 
-GuardedRegion* guard_region(const void* begin, size_t bytes) {
+FaultRegion* add_fault_region(const void* begin, size_t bytes) {
   const std::lock_guard lock(claim_mutex);
   if (page_bytes == 0) install();
   const auto first = reinterpret_cast<uintptr_t>(begin);
   const size_t count = used.load(std::memory_order_relaxed);
-  for (size_t i = 0; i < table.size(); ++i) {
-    GuardedRegion& one = table[i];
+  for (size_t i = 0; i < fault_regions.size(); ++i) {
+    FaultRegion& one = fault_regions[i];
     if (one.begin.load(std::memory_order_relaxed) != 0) continue;
     one.broken.store(false, std::memory_order_relaxed);
     one.end.store(first + bytes, std::memory_order_release);
@@ -99,6 +99,6 @@ GuardedRegion* guard_region(const void* begin, size_t bytes) {
   return nullptr;
 }
 
-void release_region(GuardedRegion* guarded) { guarded->begin.store(0, std::memory_order_release); }
+void remove_fault_region(FaultRegion* region) { region->begin.store(0, std::memory_order_release); }
 
 }  // namespace serval

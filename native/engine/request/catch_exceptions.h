@@ -12,7 +12,7 @@ namespace serval {
 // guard: such an exception fails one request or one load, not the process. `work` returns a Status
 // or a Result.
 template <typename Work>
-auto guarded(const Work& work) -> decltype(work()) {
+auto catch_exceptions(const Work& work) -> decltype(work()) {
   try {
     return work();
   } catch (const std::exception& problem) {

@@ -50,7 +50,7 @@ void fault_elsewhere() {
   (void)data[0];
 }
 
-TEST(FaultGuard, WhatIsNotOursGoesToTheHandlerBefore) {
+TEST(FaultHandler, WhatIsNotOursGoesToTheHandlerBefore) {
   EXPECT_EQ(outcome_of([] {
               (void)signal(SIGBUS, [](int) { _exit(42); });
               fault_in_region();
@@ -59,7 +59,7 @@ TEST(FaultGuard, WhatIsNotOursGoesToTheHandlerBefore) {
             42);
 }
 
-TEST(FaultGuard, TheHandlerBeforeIsToldTheAddress) {
+TEST(FaultHandler, TheHandlerBeforeIsToldTheAddress) {
   EXPECT_EQ(outcome_of([] {
               struct sigaction own = {};
               own.sa_flags = SA_SIGINFO;
@@ -73,7 +73,7 @@ TEST(FaultGuard, TheHandlerBeforeIsToldTheAddress) {
             43);
 }
 
-TEST(FaultGuard, WithoutOneBeforeTheProcessEndsAsItWould) {
+TEST(FaultHandler, WithoutOneBeforeTheProcessEndsAsItWould) {
   EXPECT_EQ(outcome_of([] {
               (void)signal(SIGBUS, SIG_DFL);
               fault_in_region();
@@ -90,7 +90,7 @@ TEST(FaultGuard, WithoutOneBeforeTheProcessEndsAsItWould) {
       << "sent by a process";
 }
 
-TEST(FaultGuard, AReleasedRegionIsNoLongerOurs) {
+TEST(FaultHandler, AReleasedRegionIsNoLongerOurs) {
   EXPECT_EQ(outcome_of([] {
               (void)signal(SIGBUS, [](int) { _exit(42); });
               ShmObject object(kBytes);

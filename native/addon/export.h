@@ -14,7 +14,7 @@ namespace serval {
 
 // Runs `body`, which returns a napi_value; turns a C++ exception into a thrown Error.
 template <typename Body>
-napi_value guard(napi_env env, Body body) {
+napi_value catch_exceptions(napi_env env, Body body) {
   try {
     return body();
   } catch (const std::exception& problem) {
