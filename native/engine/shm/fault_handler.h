@@ -9,7 +9,7 @@
 
 namespace serval {
 
-// Limit on fault regions: more than shared memory regions may be registered, since those in use by
+// Limit on fault regions. Above the limit on registered regions, because those in use by
 // requests stay mapped after they are unregistered.
 inline constexpr size_t kFaultRegionsMax = 4096;
 

@@ -42,7 +42,7 @@ function lockOf(policy: Policy, call: CallKind | undefined, entrance: Entrance):
   return lock;
 }
 
-class GuardedRoute implements Route {
+class LockedRoute implements Route {
   constructor(
     private readonly route: Route,
     private readonly lock: Lock,
@@ -91,7 +91,7 @@ class GuardedRoute implements Route {
  * only with a key, which a page cannot send unknowingly. Without keys, `hosts` says which host
  * names count as the server, if that is checked.
  */
-export function guarded(
+export function locked(
   route: Route,
   policy: Policy,
   entrance: Entrance,
@@ -104,5 +104,5 @@ export function guarded(
   const trusted = access.openTo === 'none' ? cors?.allows : undefined;
   const own = route.call?.changes === true ? new OwnPageRoute(route, trusted, refused) : route;
   const here = hosts && policy.keys === undefined ? new OwnHostRoute(own, hosts, refused) : own;
-  return access.openTo === 'all' ? here : new GuardedRoute(here, lock, refused);
+  return access.openTo === 'all' ? here : new LockedRoute(here, lock, refused);
 }

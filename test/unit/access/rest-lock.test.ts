@@ -1,4 +1,4 @@
-// The guard before a route: open routes cost nothing, refused requests are not started.
+// The lock in front of a route: open routes cost nothing, refused requests are not started.
 import assert from 'node:assert/strict';
 import { hostname } from 'node:os';
 import { test } from 'node:test';
@@ -6,7 +6,7 @@ import { HostCheck } from '../../../ts/listeners/http/access/own-page.js';
 import { CONTROL_CHANGE, HEALTH, INFERENCE } from '../../../ts/access/groups.js';
 import { digestOf } from '../../../ts/access/keys.js';
 import { OPEN_POLICY, type Policy } from '../../../ts/access/policy.js';
-import { guarded } from '../../../ts/listeners/http/access/rest-guard.js';
+import { locked } from '../../../ts/listeners/http/access/rest-lock.js';
 import { ofCall, type Route } from '../../../ts/listeners/http/listener.js';
 import { begin } from '../protocols/fake-http.js';
 
@@ -28,23 +28,26 @@ function counting(): Route & { readonly told: string[] } {
 
 test('a route that anybody may call is handed on as it is', () => {
   const route = ofCall(HEALTH, counting());
-  assert.equal(guarded(route, POLICY, 'http'), route);
-  assert.equal(guarded(route, OPEN_POLICY, 'http'), route);
+  assert.equal(locked(route, POLICY, 'http'), route);
+  assert.equal(locked(route, OPEN_POLICY, 'http'), route);
 });
 
 test('passes on callers with the key: head, body and leave', () => {
   const route = counting();
-  const guard = guarded(ofCall(INFERENCE, route), POLICY, 'http');
-  const exchange = begin(guard, { headers: { authorization: 'Bearer key' }, body: ['abc', 'd'] });
-  guard.abort(exchange);
+  const lockedRoute = locked(ofCall(INFERENCE, route), POLICY, 'http');
+  const exchange = begin(lockedRoute, {
+    headers: { authorization: 'Bearer key' },
+    body: ['abc', 'd'],
+  });
+  lockedRoute.abort(exchange);
   assert.deepEqual(route.told, ['begin', 'data 3 false', 'data 1 true', 'abort']);
   assert.equal(exchange.sends, 0);
 });
 
 test('answers callers without a key at once, as JSON, with a challenge', async () => {
   const route = counting();
-  const guard = guarded(ofCall(INFERENCE, route), POLICY, 'http');
-  const { status, contentType, body, headers } = await begin(guard, {}).answered;
+  const lockedRoute = locked(ofCall(INFERENCE, route), POLICY, 'http');
+  const { status, contentType, body, headers } = await begin(lockedRoute, {}).answered;
   const error = "inference calls need a key: expected 'authorization: Bearer KEY', got none";
   assert.deepEqual([status, contentType, JSON.parse(body)], [401, 'application/json', { error }]);
   assert.deepEqual(headers, ['WWW-Authenticate', 'Bearer realm="serval"']);
@@ -56,7 +59,7 @@ test('checks accepted callers again when the keys change', async () => {
   const digests = ['key', 'new'].map(digestOf);
   const status = async (digest: string, key: string): Promise<number> => {
     const policy = policies.get(digest) as Policy;
-    const begun = begin(guarded(route, policy, 'http'), {
+    const begun = begin(locked(route, policy, 'http'), {
       headers: { authorization: `Bearer ${key}` },
     });
     return begun.sends === 0 ? 200 : (await begun.answered).status;
@@ -84,8 +87,8 @@ test('on a loopback address without keys a foreign Host is refused, for reads to
   ): Promise<number> => {
     const hosts = HostCheck.of(listens, allowed);
     const route = ofCall(INFERENCE, counting());
-    const guard = guarded(route, policy, 'http', undefined, undefined, hosts);
-    const begun = begin(guard, { headers: { host, authorization: 'Bearer key' } });
+    const lockedRoute = locked(route, policy, 'http', undefined, undefined, hosts);
+    const begun = begin(lockedRoute, { headers: { host, authorization: 'Bearer key' } });
     return begun.sends === 0 ? 200 : (await begun.answered).status;
   };
   for (const listens of ['127.0.0.1', '::1', 'localhost', '[::1]', '127.0.0.9']) {
@@ -115,7 +118,13 @@ test('on a loopback address without keys a foreign Host is refused, for reads to
 test('a page of others is refused, and counted', async () => {
   let refused = 0;
   const route = counting();
-  const guard = guarded(ofCall(CONTROL_CHANGE, route), OPEN_POLICY, 'http', () => (refused += 1));
-  const { status } = await begin(guard, { headers: { origin: 'http://evil.example' } }).answered;
+  const lockedRoute = locked(
+    ofCall(CONTROL_CHANGE, route),
+    OPEN_POLICY,
+    'http',
+    () => (refused += 1),
+  );
+  const { status } = await begin(lockedRoute, { headers: { origin: 'http://evil.example' } })
+    .answered;
   assert.deepEqual([status, refused, route.told], [403, 1, []]);
 });
