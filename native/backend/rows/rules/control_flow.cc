@@ -149,7 +149,7 @@ void scan(Call& call) {
 
 }  // namespace
 
-std::vector<Rule> control_rules() {
+std::vector<Rule> control_flow_rules() {
   const char* const family = "Control flow";
   return {
       {family,

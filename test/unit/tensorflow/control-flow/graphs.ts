@@ -1,8 +1,8 @@
 // Hand-written graphs of TensorFlow 1's control flow, and an evaluator of the converted graphs:
 // numbers only, so that a test can compare values instead of the shape of the graph.
 import assert from 'node:assert/strict';
-import { functionalGraph } from '../../../../ts/importers/tensorflow/control/index.js';
-import { madeFunction } from '../../../../ts/importers/tensorflow/control/made-functions.js';
+import { functionalGraph } from '../../../../ts/importers/tensorflow/control-flow/index.js';
+import { madeFunction } from '../../../../ts/importers/tensorflow/control-flow/made-functions.js';
 import type {
   Attribute,
   FlatFunction,

@@ -50,7 +50,7 @@ const select: Kernel = (call) => {
   return [isHandle(value) ? undefined : value];
 };
 
-export const CONTROL_KERNELS: Kernels = {
+export const CONTROL_FLOW_KERNELS: Kernels = {
   Switch: choose,
   RefSwitch: choose,
   Merge: merge,

@@ -18,7 +18,7 @@ export const PASSING: ReadonlySet<string> = new Set([
   'Snapshot',
 ]);
 
-const CONTROL: ReadonlySet<string> = new Set([
+const CONTROL_FLOW: ReadonlySet<string> = new Set([
   ...SWITCHES,
   ...MERGES,
   ...ENTERS,
@@ -34,7 +34,7 @@ export function isPlain(graph: FlatGraph): boolean {
   let plain = PLAIN.get(graph);
   if (plain === undefined) {
     plain = true;
-    for (const { op } of graph.nodes.values()) plain &&= !CONTROL.has(op);
+    for (const { op } of graph.nodes.values()) plain &&= !CONTROL_FLOW.has(op);
     PLAIN.set(graph, plain);
   }
   return plain;

@@ -1,5 +1,5 @@
 // Facts about a loop that follow from its functions alone. Importer's worker thread; pure.
-import { originOf, PASSING } from '../../control/kinds.js';
+import { originOf, PASSING } from '../../control-flow/kinds.js';
 import type { FlatFunction, FlatNode, Ref } from '../../types.js';
 
 /** The node that computes a value, past pass-through operators. */

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ErrorCode } from '../../../../ts/base/errors.js';
-import { functionalGraph } from '../../../../ts/importers/tensorflow/control/index.js';
+import { functionalGraph } from '../../../../ts/importers/tensorflow/control-flow/index.js';
 import { errorText, invalid } from '../messages.js';
 import { graphOf, refOf, valuesOf } from './graphs.js';
 
