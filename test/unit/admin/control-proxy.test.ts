@@ -4,11 +4,11 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { MessageChannel } from 'node:worker_threads';
 import {
-  RemoteControl,
+  ControlProxy,
   answerControl,
   type ControlAnswer,
   type ControlRequest,
-} from '../../../ts/server/admin/remote-control.js';
+} from '../../../ts/server/admin/control-proxy.js';
 import { ErrorCode, ServalError } from '../../../ts/base/errors.js';
 import { ENTRIES, FakeControl, LOG_SETTINGS, CUDA_REGION, REGION } from './fake-control.js';
 
@@ -16,7 +16,7 @@ function connected(context: TestContext) {
   const { port1, port2 } = new MessageChannel();
   context.after(() => port1.close());
   const control = new FakeControl();
-  const remote = new RemoteControl((request, transfer) => port1.postMessage(request, transfer));
+  const remote = new ControlProxy((request, transfer) => port1.postMessage(request, transfer));
   port1.on('message', (answer: ControlAnswer) => remote.settle(answer));
   port2.on('message', (request: ControlRequest) => {
     void answerControl(control, request).then((answer) => port2.postMessage(answer));
@@ -128,13 +128,13 @@ describe('remote control', () => {
   });
 
   it('knows no answer to what was not asked', () => {
-    const remote = new RemoteControl(() => undefined);
+    const remote = new ControlProxy(() => undefined);
     const answer: ControlAnswer = { kind: 'control-answer', id: 5, ok: true, value: undefined };
     assert.throws(() => remote.settle(answer), /no control call has the id 5/);
   });
 
   it('rejects what cannot be sent', async () => {
-    const remote = new RemoteControl((request) => void structuredClone(request));
+    const remote = new ControlProxy((request) => void structuredClone(request));
     await assert.rejects(
       remote.updateLogSettings({ log_info: () => undefined }),
       /could not be cloned/,

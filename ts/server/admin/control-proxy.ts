@@ -1,5 +1,5 @@
 // ModelControl for threads other than the registry's: each call becomes a message to the main
-// thread and settles with its answer. Control plane; RemoteControl runs on a listener's thread,
+// thread and settles with its answer. Control plane; ControlProxy runs on a listener's thread,
 // answerControl on the main one.
 import { ErrorCode, ServalError, reasonOf } from '../../base/errors.js';
 import type {
@@ -80,7 +80,7 @@ class WaitingCalls {
   lastId = 0;
 }
 
-export class RemoteControl implements ModelControl {
+export class ControlProxy implements ModelControl {
   readonly #post: Post;
   readonly #seesPaths: () => boolean;
   readonly #calls: WaitingCalls;
@@ -92,8 +92,8 @@ export class RemoteControl implements ModelControl {
   }
 
   /** The same for other callers; `seesPaths` is evaluated for each call. */
-  seenBy(seesPaths: () => boolean): RemoteControl {
-    return new RemoteControl(this.#post, seesPaths, this.#calls);
+  seenBy(seesPaths: () => boolean): ControlProxy {
+    return new ControlProxy(this.#post, seesPaths, this.#calls);
   }
 
   index(repository: string, readyOnly: boolean): Promise<readonly RepositoryIndexEntry[]> {
