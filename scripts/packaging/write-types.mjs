@@ -78,15 +78,15 @@ export interface Server {
   readonly grpc: Address;
   /** Whether every model is available. */
   readonly ready: boolean;
-  /** Stops accepting, finishes running requests within \`drainSeconds\`, closes every connection and
-   * ends the threads. Resolves to the requests that had to be cut, or undefined if none had. */
+  /** Stops accepting, finishes running requests within \`drainSeconds\`, closes every connection
+   * and ends the threads. Resolves to the requests that had to be cut, or undefined if none had. */
   stop(): Promise<
     { readonly httpRequests: number | string; readonly grpcRequests: number | string } | undefined>;
 }
 
 /** Starts a server in this process; resolves when it listens and every model is loaded or has
- * failed. Relative paths are relative to the working directory. Rejects with an Error that names the
- * option, the port or the path, or if a server is already running in this process. */
+ * failed. Relative paths are relative to the working directory. Rejects with an Error that names
+ * the option, the port or the path, or if a server is already running in this process. */
 export function startServer(options: ServeOptions): Promise<Server>;
 ${libraryDeclarations(rows, optionName, library)}`;
 }
