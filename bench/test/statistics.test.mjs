@@ -83,7 +83,7 @@ test('medianSample omits members that a sample does not have', () => {
   assert.deepEqual(medianSample([{ a: 1 }, { a: 3, b: NaN }]), { a: 2 });
 });
 
-test('a row's cost beyond the echo is a multiple of the model's cost', () => {
+test('the cost of a row beyond the echo is a multiple of the cost of the model', () => {
   const round = {
     serval: { usPerRequest: 50, cpuUs: 40 },
     echo: { usPerRequest: 30, cpuUs: 25 },
