@@ -70,7 +70,7 @@ const HOSTILE: Readonly<Record<string, readonly [Files, RegExp]>> = {
   ],
   tensorflow_op: [
     bundle({ graph: { op: 'tensorflow', outputs: { out: 'y' } } }),
-    /'tensorflow'.*TensorFlow graphs inside of bundles are not supported/,
+    /'tensorflow'.*TensorFlow graphs inside bundles are not supported/,
   ],
   bad_pattern: [
     stages([

@@ -132,7 +132,7 @@ test('reports all errors of an Aggregate at load', async () => {
     "'many' is not a field that requests give, a list in each row",
     "field 'nowhere' is not declared",
     "field 'x' has a list in each row, and one value is expected",
-    '<Lag> is not supported as an expression: it reads rows before this one',
+    '<Lag> is not supported as an expression: it reads earlier rows',
   ]) {
     assert.ok(told.includes(part), `${part}: ${told}`);
   }
