@@ -82,7 +82,7 @@ export class Flattener {
     const flight = this.#flight();
     for (const root of [...roots].reverse()) {
       if (!scope.body.byName.has(root)) continue;
-      if (scope.body.duplicates.has(root)) throw invalid(`there are two nodes ${quoted(root)}`);
+      if (scope.body.duplicates.has(root)) throw invalid(`the graph has two nodes ${quoted(root)}`);
       flight.want({ scope, local: root, output: 0 });
     }
     return flight.run();
@@ -91,9 +91,11 @@ export class Flattener {
   /** Errors: ModelInvalid: no such function, or an error inside. */
   function(ref: FunctionRef): FlatFunction {
     const definition = this.#graph.functions.get(ref.name);
-    if (definition === undefined) throw invalid(`there is no function ${quoted(ref.name)}`);
+    if (definition === undefined) throw invalid(`the graph has no function ${quoted(ref.name)}`);
     if (hasPlaceholders(ref.attributes)) {
-      throw invalid(`function ${quoted(ref.name)}: an attribute is left to a caller there is not`);
+      throw invalid(
+        `function ${quoted(ref.name)}: an attribute refers to a caller, but there is none`,
+      );
     }
     const scope = new Scope(this.#bodyOf(definition), '', ref.attributes, undefined);
     const flight = this.#flight();
@@ -194,7 +196,7 @@ class Flight {
 
   #visit(scope: Scope, local: string, name: string): void {
     const node = scope.body.byName.get(local);
-    if (node === undefined) throw invalid(`there is no ${scope.describe(local)}`);
+    if (node === undefined) throw invalid(`the graph has no ${scope.describe(local)}`);
     const parts = this.#parts;
     const attributes = parts.resolver.attributes(scope, node);
     const ref = this.#calledFunction(node, attributes);
@@ -212,7 +214,9 @@ class Flight {
     if (!CALLS.has(node.op)) return undefined;
     const ref = functionAttribute(attributes, 'f');
     if (ref === undefined) {
-      throw invalid(`node ${quoted(node.name)} (${node.op}) does not say what it calls`);
+      throw invalid(
+        `node ${quoted(node.name)} (${node.op}) has no attribute f: expected a function`,
+      );
     }
     return ref;
   }
@@ -272,7 +276,7 @@ class Flight {
     const definition = this.#parts.functions.get(ref.name);
     const where = scope.at(node.name);
     if (definition === undefined) {
-      throw invalid(`${where} calls function ${quoted(ref.name)}, which there is not`);
+      throw invalid(`${where} calls function ${quoted(ref.name)}, which does not exist`);
     }
     checkNesting(scope, ref.name, where);
     const { data, control } = this.#inputs(scope, node);
@@ -280,8 +284,8 @@ class Flight {
     setSlots(inner, definition, where);
     if (slotCount(inner) !== data.length) {
       throw invalid(
-        `${where} calls function ${quoted(ref.name)} with ${data.length} arguments; ` +
-          `it takes ${slotCount(inner)}`,
+        `${where} calls function ${quoted(ref.name)}: got ${data.length} arguments, ` +
+          `expected ${slotCount(inner)}`,
       );
     }
     inner.arguments = data;
@@ -292,7 +296,7 @@ class Flight {
     if (types.length !== returns.length) {
       throw invalid(
         `${where} expects ${types.length} results of function ${quoted(ref.name)}; ` +
-          `it gives ${returns.length}`,
+          `it returns ${returns.length}`,
       );
     }
     const after = [...control, ...this.effects(inner, definition)];

@@ -43,7 +43,7 @@ export class Table {
     this.#entries = new Map();
     this.insert(keys, values);
     if (this.isStatic && wasInitialised && !sameEntries(before, this.#entries)) {
-      throw invalid('the table was already initialised with other contents');
+      throw invalid('the table is already initialised with different contents');
     }
   }
 
@@ -79,7 +79,8 @@ export class Table {
    * values are vectors.
    */
   find(key: Element): Element | undefined {
-    if (this.#valueShape.length > 0) throw invalid('the table holds vectors');
+    if (this.#valueShape.length > 0)
+      throw invalid('expected a table of scalars, got one of vectors');
     return this.#entries.get(elementName(key))?.value[0];
   }
 
@@ -118,8 +119,8 @@ export class Table {
     const known = this.#entries.get(name);
     if (this.isStatic && known !== undefined && !sameValue(known.value, value)) {
       throw invalid(
-        `key ${quoted(name)} has value ${value.map(elementName).join(' ')} and, ` +
-          `before, ${known.value.map(elementName).join(' ')}`,
+        `key ${quoted(name)} has two values: ${value.map(elementName).join(' ')} and ` +
+          `${known.value.map(elementName).join(' ')}`,
       );
     }
     this.#entries.set(name, { key, value });

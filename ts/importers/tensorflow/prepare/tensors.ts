@@ -82,14 +82,15 @@ function readElements(
   try {
     for (let done = 0; done < byteLength; ) {
       const read = readSync(file, bytes, done, byteLength - done, offset + done);
-      if (read === 0) throw invalid(`${path}: ends within the ${byteLength} bytes at ${offset}`);
+      if (read === 0)
+        throw invalid(`${path}: the file ends within the ${byteLength} bytes at ${offset}`);
       done += read;
     }
   } finally {
     closeSync(file);
   }
   if (maskedCrc32c !== undefined && maskCrc(crc32c(bytes)) !== maskedCrc32c) {
-    throw invalid(`${path}: the ${byteLength} bytes at ${offset} do not have their checksum`);
+    throw invalid(`${path}: the ${byteLength} bytes at ${offset} do not match their checksum`);
   }
   return bytes;
 }

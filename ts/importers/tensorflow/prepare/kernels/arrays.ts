@@ -22,14 +22,15 @@ function product(shape: readonly number[]): number {
 function axisOf(axis: number, rank: number): number {
   const found = axis < 0 ? axis + rank : axis;
   if (found >= 0 && found < rank) return found;
-  throw invalid(`axis ${axis} is not one of ${rank}`);
+  throw invalid(`axis ${axis} is out of range for rank ${rank}`);
 }
 
 const reshape: Kernel = (call) => {
   const tensor = tensorInput(call, 0);
   const wanted = integersOf(tensorInput(call, 1));
   const free = wanted.indexOf(-1);
-  if (wanted.some((dim, axis) => dim < 0 && axis !== free)) throw invalid('two free dims');
+  if (wanted.some((dim, axis) => dim < 0 && axis !== free))
+    throw invalid('shape: expected at most one -1, got several');
   const known = product(wanted.filter((dim) => dim >= 0));
   const shape = wanted.map((dim) => (dim === -1 ? product(tensor.shape) / known : dim));
   if (product(shape) !== product(tensor.shape) || !shape.every(Number.isSafeInteger)) {
@@ -45,7 +46,8 @@ const squeeze: Kernel = (call) => {
     attributeOf(attributes, 'squeeze_dims', 'list') ?? attributeOf(attributes, 'axis', 'list');
   const axes = new Set((list?.ints ?? []).map((axis) => axisOf(Number(axis), tensor.shape.length)));
   const shape = tensor.shape.filter((dim, axis) => (axes.size === 0 ? dim !== 1 : !axes.has(axis)));
-  if (product(shape) !== product(tensor.shape)) throw invalid('a squeezed dim is not 1');
+  if (product(shape) !== product(tensor.shape))
+    throw invalid('a squeezed dimension: expected a size of 1');
   return [reshaped(tensor, shape)];
 };
 
@@ -58,7 +60,7 @@ const expandDims: Kernel = (call) => {
 // Joins along an axis that all tensors have.
 function concatenated(call: KernelCall, tensors: readonly Tensor[], axis: number): Tensor {
   const [first] = tensors;
-  if (first === undefined) throw invalid('nothing to put together');
+  if (first === undefined) throw invalid('no tensors to concatenate');
   for (const { shape } of tensors) {
     const fits =
       shape.length === first.shape.length &&
@@ -136,13 +138,13 @@ const gather: Kernel = (call) => {
   const tensor = tensorInput(call, 0);
   const at = tensorInput(call, 1);
   const [axis = 0] = call.inputs.length > 2 ? integersOf(tensorInput(call, 2)) : [];
-  if (axis !== 0 || tensor.shape.length === 0) throw invalid('only along the first axis');
+  if (axis !== 0 || tensor.shape.length === 0) throw invalid('only the first axis is supported');
   const [rows = 0, ...rest] = tensor.shape;
   const width = product(rest);
   const shape = [...at.shape, ...rest];
   call.session.spend(elementCount(shape));
   const indices = integersOf(at).flatMap((row) => {
-    if (row < 0 || row >= rows) throw invalid(`row ${row} is not one of ${rows}`);
+    if (row < 0 || row >= rows) throw invalid(`index ${row} is out of range for ${rows} rows`);
     return Array.from({ length: width }, (_, step) => row * width + step);
   });
   return [picked([tensor], indices, shape)];
@@ -160,14 +162,14 @@ const stridedSlice: Kernel = (call) => {
   const mask = (name: string): number =>
     Number(attributeOf(call.node.attributes, name, 'int') ?? 0n);
   if (mask('ellipsis_mask') !== 0 || mask('new_axis_mask') !== 0) {
-    throw invalid('with an ellipsis or new axis');
+    throw invalid('an ellipsis or a new axis is not supported');
   }
-  if (begin.length > tensor.shape.length) throw invalid('more slices than dims');
+  if (begin.length > tensor.shape.length) throw invalid('got more slices than dimensions');
   call.session.spend(elementCount(tensor.shape));
   const cuts = tensor.shape.map((dim, axis): Cut => {
     const isSet = (name: string): boolean => ((mask(name) >> axis) & 1) === 1;
     const step = strides[axis] ?? 1;
-    if (step === 0) throw invalid('a step of 0');
+    if (step === 0) throw invalid('strides: expected steps other than 0');
     const from = axis < begin.length && !isSet('begin_mask') ? begin[axis] : undefined;
     const to = axis < begin.length && !isSet('end_mask') ? end[axis] : undefined;
     if (axis < begin.length && isSet('shrink_axis_mask')) {
@@ -215,7 +217,8 @@ const slice: Kernel = (call) => {
       tensor.shape.map((dim, axis) => {
         const start = begin[axis] ?? 0;
         const count = (size[axis] ?? -1) === -1 ? dim - start : (size[axis] ?? 0);
-        if (start < 0 || count < 0 || start + count > dim) throw invalid('the slice is not inside');
+        if (start < 0 || count < 0 || start + count > dim)
+          throw invalid('the slice is out of range');
         return { at: Array.from({ length: count }, (_, step) => start + step), isDropped: false };
       }),
     ),

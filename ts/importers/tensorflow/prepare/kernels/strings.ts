@@ -29,7 +29,8 @@ const asString: Kernel = (call) => {
   const input = tensorInput(call, 0);
   const { attributes } = call.node;
   const width = attributeOf(attributes, 'width', 'int') ?? -1n;
-  if (width !== -1n || textAttribute(attributes, 'fill') !== '') throw invalid('with a width');
+  if (width !== -1n || textAttribute(attributes, 'fill') !== '')
+    throw invalid('width and fill are not supported');
   if (!/^(u?int\d+|bool)$/.test(input.dtype)) throw invalid(`of ${input.dtype}`);
   call.session.spend(input.shape.reduce((product, dim) => product * dim, 1));
   const texts = numbersOf(input).map((value) =>
