@@ -30,7 +30,7 @@ export class Bundle {
   /** Errors: ModelInvalid: no bundle. */
   static async open(files: ModelFiles): Promise<Bundle> {
     if (!files.names.includes(INFO_FILE)) {
-      throw modelInvalid(`there is no ${INFO_FILE}, which every MLeap bundle has`);
+      throw modelInvalid(`expected ${INFO_FILE}, as in every MLeap bundle, got none`);
     }
     return new Bundle(files, infoOfJson(await files.read(INFO_FILE), INFO_FILE));
   }
@@ -46,7 +46,7 @@ export class Bundle {
 
   /** Errors: ModelInvalid naming the file. */
   async read(file: string): Promise<Uint8Array> {
-    if (!this.has(file)) throw modelInvalid(`${file}: there is no such file`);
+    if (!this.has(file)) throw modelInvalid(`${file}: file not found`);
     return this.#files.read(file);
   }
 
