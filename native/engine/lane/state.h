@@ -25,7 +25,7 @@ struct LaneState {
   LaneState(const LaneState&) = delete;
   LaneState& operator=(const LaneState&) = delete;
 
-  // What the engine published last, picked up again when it was replaced.
+  // The latest Published of the engine, picked up again when it was replaced.
   const Published& published() {
     if (published_->epoch != engine->epoch()) published_ = engine->published();
     return *published_;
