@@ -4,8 +4,8 @@
 // ragged row splits, each in the order of its keys. A scalar gives tensors without the batch dim,
 // and empty row splits.
 // Source: tensorflow/core/ops/parsing_ops.cc; values and texts measured with 2.21.
+#include "operators/features/example_output.h"
 #include "operators/groups.h"
-#include "operators/tabular/example_output.h"
 
 namespace serval::operators {
 namespace {

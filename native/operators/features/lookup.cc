@@ -7,9 +7,9 @@
 #include <mutex>
 #include <utility>
 
+#include "operators/features/hash.h"
 #include "operators/groups.h"
 #include "operators/kernel_io.h"
-#include "operators/tabular/hash.h"
 
 namespace serval::operators {
 namespace {

@@ -1,7 +1,7 @@
 // Output memory for features of any of the three types. Hot path, any thread.
 #pragma once
 
-#include "operators/tabular/example_columns.h"
+#include "operators/features/example_columns.h"
 
 namespace serval::operators {
 

@@ -4,9 +4,9 @@
 // indices, values (string with mode "join", else int64) and shape of the crossed column.
 // Attributes: mode "join" (with `separator`), "hash" (`num_buckets`, `hash_key`) or "salted"
 // (`num_buckets`, `salt` of two, `strong_hash`). num_buckets 0 = the whole range of int64.
+#include "operators/features/hash.h"
 #include "operators/groups.h"
 #include "operators/kernel_io.h"
-#include "operators/tabular/hash.h"
 
 namespace serval::operators {
 namespace {

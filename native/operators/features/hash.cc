@@ -1,5 +1,5 @@
 // Implements the hash functions. Hot path, any thread.
-#include "operators/tabular/hash.h"
+#include "operators/features/hash.h"
 
 #include <bit>
 #include <cstring>

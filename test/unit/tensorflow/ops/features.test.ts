@@ -17,8 +17,8 @@ import {
 import { numbersTensor, stringsTensor } from '../../../../ts/importers/tensorflow/lower/tensors.js';
 import type { TensorValue, Value } from '../../../../ts/importers/tensorflow/lower/values.js';
 import { WeightStore } from '../../../../ts/importers/tensorflow/lower/weights.js';
-import { netstrings } from '../../../../ts/importers/tensorflow/ops/tabular/attributes.js';
-import { TABULAR } from '../../../../ts/importers/tensorflow/ops/tabular/index.js';
+import { netstrings } from '../../../../ts/importers/tensorflow/ops/features/attributes.js';
+import { FEATURES } from '../../../../ts/importers/tensorflow/ops/features/index.js';
 import type {
   Attribute,
   AttributeList,
@@ -78,7 +78,7 @@ function lower(
     control: [],
     attributes: new Map(Object.entries(attributes)),
   };
-  const operator = TABULAR[op];
+  const operator = FEATURES[op];
   assert.ok(operator !== undefined, op);
   const result = operator.lower(new OpContext(node, inputs, around));
   return {

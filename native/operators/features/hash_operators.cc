@@ -1,8 +1,8 @@
 // StringToHashBucketFast, StringToHashBucketStrong, StringToHashBucket and Fingerprint. Hot path,
 // any thread.
+#include "operators/features/hash.h"
 #include "operators/groups.h"
 #include "operators/kernel_io.h"
-#include "operators/tabular/hash.h"
 
 namespace serval::operators {
 namespace {

@@ -1,5 +1,5 @@
 // Reads columns of Example parses and formats their errors. Control plane except for the texts.
-#include "operators/tabular/example_columns.h"
+#include "operators/features/example_columns.h"
 
 #include "base/limits.h"
 

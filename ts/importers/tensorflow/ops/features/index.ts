@@ -13,7 +13,7 @@ import { SPARSE } from './sparse.js';
 import { SPARSE_MATH } from './sparse-math.js';
 import { TABLES } from './tables.js';
 
-export const TABULAR: Operators = {
+export const FEATURES: Operators = {
   ...COUNTS,
   ...EXAMPLES,
   ...HASHES,

@@ -6,8 +6,8 @@
 // tensors without the first dim. Attributes: as ParseExample's, dense_shapes are those of one step;
 // `missing_assumed_empty`: 1 for each dense key that may be absent.
 // Source: tensorflow/core/util/example_proto_fast_parsing.cc (semantics; measured with 2.21).
+#include "operators/features/example_output.h"
 #include "operators/groups.h"
-#include "operators/tabular/example_output.h"
 
 namespace serval::operators {
 namespace {
