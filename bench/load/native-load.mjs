@@ -9,11 +9,11 @@ import { processCpuNs } from '../machine.mjs';
 export const CLIENT = fileURLToPath(new URL('client.mjs', import.meta.url));
 const SPARE_MS = 60_000;
 const LATE_NOTED = 0.1;
-/** The time for which responses are awaited after the end: slow models take seconds. */
+/** How long responses are awaited after the end: slow models take seconds. */
 const GRACE_MS = 10_000;
 /**
- * With this few requests in flight, those that end after the time count, together with the time
- * until they end.
+ * Up to this number of requests in flight, requests that end after the measured time count, and the
+ * time is extended until they end.
  */
 const FEW = 4;
 

@@ -122,7 +122,7 @@ test('the schema is applied, and its faults fail the import', async (t) => {
     ],
   );
   const bad = request('/m', { schema: join(folder, 'bad.json') });
-  await assert.rejects(importTabular(bad, work, importers([])), /the model has none "none"/);
+  await assert.rejects(importTabular(bad, work, importers([])), /the model has no output "none"/);
 });
 
 test('a time zone and the ANSI mode are for Spark models', async (t) => {

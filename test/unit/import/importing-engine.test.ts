@@ -158,7 +158,7 @@ test('and when nothing of the model can be served', async (t) => {
     (error: unknown) =>
       error instanceof ServalError &&
       error.code === ErrorCode.ModelInvalid &&
-      /nothing can be served: signature 'bad': Foo/.test(error.message),
+      /no signature can be served: signature 'bad': Foo/.test(error.message),
   );
   assert.equal(engine.spec, undefined);
   assert.ok(!existsSync(folder));

@@ -102,14 +102,17 @@ test('a column is filled once, and before it is read', () => {
   const same = new PlanBuilder('spark', '');
   same.field({ name: 'a', type: 'double' });
   same.field({ name: 'a', type: 'double' });
-  assert.throws(() => same.finish(), /two fields are called 'a'/);
+  assert.throws(() => same.finish(), /two fields are named 'a'/);
 });
 
 test('an expression that is too deep is an error, not a crash', () => {
   let deep = constant(1);
   for (let i = 0; i < 100_000; i += 1) deep = call('sql.negative', deep);
   const builder = new PlanBuilder('spark', '');
-  assert.throws(() => builder.derive('x', 'double', deep, 'p'), /calls \d+ deep, at most 200/);
+  assert.throws(
+    () => builder.derive('x', 'double', deep, 'p'),
+    /at most 200 nested calls, got \d+/,
+  );
 });
 
 test('reports all errors of stages at once', () => {

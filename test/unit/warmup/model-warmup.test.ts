@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
+import { V2_DATATYPES, configTypeOf, dataTypeOf } from '../../../ts/model/datatype.js';
+import { LENGTH_BYTES } from '../../../ts/model/infer/tensor.js';
 import { sampleRequest, warmupSamples } from '../../../ts/models/warmup/model-warmup.js';
 import { filledFolder } from '../temp-folder.js';
 import { errorOf, hex, seenRequest } from './support.js';
@@ -49,34 +51,15 @@ describe('model_warmup', () => {
   });
 
   it('knows every type', async () => {
-    const types = [
-      'BOOL',
-      'UINT8',
-      'UINT16',
-      'UINT32',
-      'UINT64',
-      'INT8',
-      'INT16',
-      'INT32',
-      'INT64',
-      'FP16',
-      'FP32',
-      'FP64',
-      'BF16',
-      'STRING',
-    ];
-    const bytes = [1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 4, 8, 2, 4];
     const inputs = Object.fromEntries(
-      types.map((type) => [`in_${type}`, zeros(`TYPE_${type}`, [2])]),
+      V2_DATATYPES.map((type) => [`in_${type}`, zeros(configTypeOf(type), [2])]),
     );
     assert.deepEqual(
       await seen(inputs, {}, false),
-      types.map((type, i) => [
-        `in_${type}`,
-        type === 'STRING' ? 'BYTES' : type,
-        [2],
-        '00'.repeat(2 * (bytes[i] ?? 0)),
-      ]),
+      V2_DATATYPES.map((type) => {
+        const bytes = type === 'BYTES' ? LENGTH_BYTES : dataTypeOf(type).bytes;
+        return [`in_${type}`, type, [2], '00'.repeat(2 * bytes)];
+      }),
     );
   });
 

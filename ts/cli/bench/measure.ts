@@ -1,9 +1,9 @@
 // Measures a model: opens the target, and runs workloads one after the other. Used by the command,
 // the settings search and tests. Control plane, main thread.
 import { availableParallelism } from 'node:os';
+import { elementCount } from '../../model/shape.js';
 import { configError } from '../../config/values/values.js';
 import { ErrorCode, ServalError } from '../../base/errors.js';
-import { elementCount } from '../../library/flatten.js';
 import type { Inputs } from '../../library/types.js';
 import { BENCH_CALL_MS, BENCH_ELEMENTS_MAX } from '../../base/limits.js';
 import { randomInputs, randomNumbers, readInputs, type Row } from '../predict/inputs.js';

@@ -1,7 +1,8 @@
 // `serval inspect` of a TensorRT engine: the file is opaque, so this reports its configuration.
 // Control plane. Loads nothing.
 import { stat } from 'node:fs/promises';
-import { ErrorCode, ServalError } from '../../base/errors.js';
+import { DEFAULT_SIGNATURE } from '../../base/signatures.js';
+import { modelInvalid } from '../../base/errors.js';
 import { tensorRtHead } from '../../models/placement/tensorrt/load.js';
 import { tensorRtModel, tensorRtProblem } from '../../models/placement/tensorrt/wrapper.js';
 import { datatypeOfConfig } from '../../model/datatype.js';
@@ -34,15 +35,15 @@ export async function tensorRtReport(
   const { config = {}, problem } = model.config;
   const { size } = await stat(path);
   const why = problem || tensorRtProblem(await tensorRtHead(path), size);
-  if (why) throw invalid(path, why);
+  if (why) throw modelInvalid(path, why);
   const spec = tensorRtOf(config);
   try {
     tensorRtModel(spec, 'model.plan');
   } catch (error) {
-    throw invalid(path, (error as Error).message);
+    throw modelInvalid(path, (error as Error).message);
   }
   const signature: SignatureInfo = {
-    name: 'serving_default',
+    name: DEFAULT_SIGNATURE,
     inputs: spec.inputs.map(tensorInfo),
     outputs: spec.outputs.map(tensorInfo),
   };
@@ -83,6 +84,3 @@ export function tensorRtText(
   const head = rows.map(([key, value]) => `${key.padEnd(9)}${value}\n`).join('');
   return head + report.signatures.map(signatureText).join('');
 }
-
-const invalid = (path: string, message: string): ServalError =>
-  new ServalError(ErrorCode.ModelInvalid, `${path}: ${message}`);

@@ -194,7 +194,7 @@ export class PlanBuilder {
    * filled twice, and a name that two fields or outputs have.
    */
   finish(): Plan {
-    if (this.#open !== 0) throw new RangeError('a plan is finished in a block');
+    if (this.#open !== 0) throw new RangeError('a plan is finished inside a block');
     if (this.#fault !== undefined) throw new RangeError(this.#fault);
     return {
       format: this.#format,
@@ -212,7 +212,7 @@ export class PlanBuilder {
 
   #entry(column: Column): ColumnEntry {
     const entry = this.#columns[column];
-    if (entry === undefined) throw new RangeError(`column ${column} is not of this plan`);
+    if (entry === undefined) throw new RangeError(`column ${column} does not belong to this plan`);
     return entry;
   }
 
@@ -221,7 +221,7 @@ export class PlanBuilder {
   }
 
   #once(what: 'field' | 'output', name: string): void {
-    if (this.#names[what].has(name)) this.#fail(`two ${what}s are called '${name}'`);
+    if (this.#names[what].has(name)) this.#fail(`two ${what}s are named '${name}'`);
     this.#names[what].add(name);
   }
 

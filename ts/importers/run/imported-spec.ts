@@ -26,7 +26,7 @@ function datatypeOf(dtype: Dtype, what: string): Datatype {
   if (datatype !== undefined) return datatype;
   throw new ServalError(
     ErrorCode.Unimplemented,
-    `${what}: tensors of type ${dtype} are not served`,
+    `${what}: tensors of type ${dtype} are not supported`,
   );
 }
 
@@ -106,7 +106,7 @@ export function tabularSpec(spec: ModelSpec, { plan }: ImportedTabular): ModelSp
 function nothingToServe(model: ImportedModel): ServalError {
   const reasons = model.blocked.map(blockedText);
   const text = reasons.length === 0 ? 'the model has no signatures' : reasons.join('; ');
-  return new ServalError(ErrorCode.ModelInvalid, `nothing can be served: ${text}`);
+  return new ServalError(ErrorCode.ModelInvalid, `no signature can be served: ${text}`);
 }
 
 const PROBLEMS_SHOWN = 20;

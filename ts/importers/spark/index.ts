@@ -56,7 +56,7 @@ export async function lowerSpark(files: ModelFiles, settings: Settings = {}): Pr
     else throw error;
   }
   problems.throwIfAny(what);
-  throw new Error('a problem was lost');
+  throw new Error('a failed import reported no problem');
 }
 
 /** Spark's `spark.sql.ansi.enabled`; undefined: the setting does not say. */

@@ -2,6 +2,7 @@
 // for the machine's core count. Source: v2-protocol.md 3, 10; Triton's ONNX Runtime backend
 // (README).
 import { availableParallelism } from 'node:os';
+import { DEFAULT_SIGNATURE } from '../../base/signatures.js';
 import type {
   BatchPolicy,
   ModelSpec,
@@ -352,7 +353,7 @@ function nullSettings(config: TritonConfig): Partial<ModelSpec> {
     backend: 'null',
     nullMode: mode === 'delay' || mode === 'fail' ? mode : 'echo',
     nullSignature: {
-      name: 'serving_default',
+      name: DEFAULT_SIGNATURE,
       inputs: tensors('input'),
       outputs: tensors('output'),
     },

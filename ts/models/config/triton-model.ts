@@ -2,6 +2,7 @@
 // configuration that GET config returns. Control plane; pure. Source: v2-protocol.md 3, 11;
 // Triton's configuration in JSON (every default written out) and its ONNX Runtime backend's
 // auto-complete.
+import { DEFAULT_SIGNATURE } from '../../base/signatures.js';
 import type { LoadedModel } from '../../model/engine-api.js';
 import type { SignatureInfo, TensorInfo } from '../../model/snapshot.js';
 import { tensorDims } from './engine-settings.js';
@@ -38,7 +39,7 @@ export interface AutoComplete {
 
 function signatureOf(loaded: LoadedModel): SignatureInfo {
   const { signatures } = loaded;
-  const standard = signatures.find((signature) => signature.name === 'serving_default');
+  const standard = signatures.find((signature) => signature.name === DEFAULT_SIGNATURE);
   return standard ?? signatures[0] ?? NO_SIGNATURE;
 }
 

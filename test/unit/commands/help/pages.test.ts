@@ -1,14 +1,11 @@
 // The texts of `serval help` and the manual page; every command is described.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { COMMANDS } from '../../../../ts/cli/help/commands.js';
 import { groupOf, grouped } from '../../../../ts/cli/help/groups.js';
 import { manPage } from '../../../../ts/cli/help/man-page.js';
 import { allPages, commandPage, overview } from '../../../../ts/cli/help/pages.js';
 import { SERVE_FLAGS } from '../../../../ts/config/flags.js';
-import { packageRoot } from '../../../../ts/base/package-files.js';
 import { meant, nearWord } from '../../../../ts/base/text.js';
 
 const FLAGS = SERVE_FLAGS.filter((row) => row.positional !== true);
@@ -47,16 +44,6 @@ test('the long page of serve has every flag and alias with its help, once', () =
       FLAGS.some((row) => row.name === name),
       name,
     );
-});
-
-test('what runs is described', () => {
-  const source = readFileSync(join(packageRoot(), 'ts', 'main.ts'), 'utf8');
-  const known = /const COMMANDS = \[(.*?)\]/s.exec(source)?.[1] ?? '';
-  const names = [...known.matchAll(/'(\w+)'/g)].map((match) => match[1]);
-  assert.deepEqual(
-    names,
-    COMMANDS.map((row) => row.name),
-  );
 });
 
 test('the manual has every command and flag, and nothing that roff would read otherwise', () => {

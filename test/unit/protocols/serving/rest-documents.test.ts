@@ -2,6 +2,7 @@
 // get_model_metadata.proto as the REST handler prints them; its error texts.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { V2_DATATYPES } from '../../../../ts/model/datatype.js';
 import { ErrorCode, ServalError } from '../../../../ts/base/errors.js';
 import { v1MetadataJson, v1StatusJson } from '../../../../ts/protocols/tfserving/rest-documents.js';
 import { INPUT, OUTPUT, model, registry, version } from '../snapshots.js';
@@ -175,24 +176,8 @@ describe('V1 model metadata', () => {
   });
 
   it('knows every datatype, unknown ranks, scalars and odd names', () => {
-    const datatypes = [
-      'BOOL',
-      'UINT8',
-      'UINT16',
-      'UINT32',
-      'UINT64',
-      'INT8',
-      'INT16',
-      'INT32',
-      'INT64',
-      'FP16',
-      'FP32',
-      'FP64',
-      'BYTES',
-      'BF16',
-    ] as const;
     const inputs = [
-      ...datatypes.map((datatype) => ({ ...INPUT, name: datatype, datatype })),
+      ...V2_DATATYPES.map((datatype) => ({ ...INPUT, name: datatype, datatype })),
       { ...INPUT, name: '__proto__', shape: [], symbols: [] },
       { ...INPUT, name: 'any', shape: [], symbols: [], unknownRank: true },
     ];
@@ -202,20 +187,20 @@ describe('V1 model metadata', () => {
     assert.deepEqual(
       [...text.matchAll(/"dtype": "(\w+)"/g)].map((match) => match[1]),
       [
-        'DT_BOOL',
-        'DT_UINT8',
-        'DT_UINT16',
-        'DT_UINT32',
-        'DT_UINT64',
-        'DT_INT8',
-        'DT_INT16',
-        'DT_INT32',
-        'DT_INT64',
-        'DT_HALF',
         'DT_FLOAT',
         'DT_DOUBLE',
+        'DT_INT32',
+        'DT_UINT8',
+        'DT_INT16',
+        'DT_INT8',
         'DT_STRING',
+        'DT_INT64',
+        'DT_BOOL',
         'DT_BFLOAT16',
+        'DT_UINT16',
+        'DT_HALF',
+        'DT_UINT32',
+        'DT_UINT64',
         'DT_FLOAT',
         'DT_FLOAT',
         'DT_INT64',

@@ -1,16 +1,8 @@
 // Determines the conditions under which a node of TensorFlow 1's control flow runs: the Switches
 // before it, and their directions. Importer's worker thread; pure.
+import { unimplemented } from '../../../base/errors.js';
 import type { FlatGraph, FlatNode, Ref } from '../types.js';
-import {
-  inputOf,
-  keyOf,
-  MERGES,
-  NEXT_ITERATIONS,
-  originOf,
-  placeOf,
-  SWITCHES,
-  unsupported,
-} from './kinds.js';
+import { inputOf, keyOf, MERGES, NEXT_ITERATIONS, originOf, placeOf, SWITCHES } from './kinds.js';
 import { type Loops, mergeParts } from './loops.js';
 import { visitInOrder } from './order.js';
 
@@ -77,7 +69,7 @@ export class ConditionTable {
   choice(merge: FlatNode): Choice {
     const choice = this.#choices.get(merge.name);
     if (choice !== undefined) return choice;
-    throw unsupported(`${placeOf(merge)}: ${this.#problems.get(merge.name) ?? 'not reached'}`);
+    throw unimplemented(`${placeOf(merge)}: ${this.#problems.get(merge.name) ?? 'not reached'}`);
   }
 
   /** Conditions under which the value exists. */
@@ -158,5 +150,5 @@ function union(a: Conditions, b: Conditions): Conditions {
 
 function limited(all: Conditions, node: FlatNode): Conditions {
   if (all.size <= CONDITIONS_MAX) return all;
-  throw unsupported(`${placeOf(node)}: more than ${CONDITIONS_MAX} conditions inside each other`);
+  throw unimplemented(`${placeOf(node)}: more than ${CONDITIONS_MAX} conditions inside each other`);
 }

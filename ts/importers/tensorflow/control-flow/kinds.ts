@@ -1,6 +1,6 @@
 // The operators of TensorFlow 1's control flow, and tracing values through pass-through operators.
 // Importer's worker thread; pure.
-import { ErrorCode, ServalError } from '../../../base/errors.js';
+import { modelInvalid } from '../../../base/errors.js';
 import type { FlatGraph, FlatNode, Ref } from '../types.js';
 
 export const SWITCHES: ReadonlySet<string> = new Set(['Switch', 'RefSwitch']);
@@ -77,21 +77,16 @@ export function originOf(graph: FlatGraph, ref: Ref): Ref {
 /** Errors: ModelInvalid if the graph has no such node. */
 export function nodeOf(graph: FlatGraph, name: string): FlatNode {
   const node = graph.nodes.get(name);
-  if (node === undefined) throw malformed(`the graph needs node '${name}', which is missing`);
+  if (node === undefined)
+    throw modelInvalid(`the graph refers to node '${name}', which is missing`);
   return node;
 }
 
 /** Errors: ModelInvalid if the node has no such input. */
 export function inputOf(node: FlatNode, index: number): Ref {
   const ref = node.inputs[index];
-  if (ref === undefined) throw malformed(`${placeOf(node)} has no input ${index}`);
+  if (ref === undefined) throw modelInvalid(`${placeOf(node)} has no input ${index}`);
   return ref;
 }
 
 export const placeOf = ({ op, name }: FlatNode): string => `${op} '${name}'`;
-
-export const malformed = (text: string): ServalError =>
-  new ServalError(ErrorCode.ModelInvalid, text);
-
-export const unsupported = (text: string): ServalError =>
-  new ServalError(ErrorCode.Unimplemented, text);

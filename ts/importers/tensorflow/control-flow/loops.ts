@@ -2,12 +2,12 @@
 // NextIteration and possibly Exits. Loops are identified by their LoopCond and not by frame_name: a
 // function that is called twice has its frames twice. Importer's worker thread; pure. Source:
 // tensorflow/core/common_runtime/{executor,immutable_executor_state}.cc.
+import { modelInvalid } from '../../../base/errors.js';
 import type { FlatGraph, FlatNode, Ref } from '../types.js';
 import {
   ENTERS,
   EXITS,
   inputOf,
-  malformed,
   MERGES,
   NEXT_ITERATIONS,
   nodeOf,
@@ -73,7 +73,7 @@ export class Loops {
 
   get(condition: string): Loop {
     const loop = this.#byCondition.get(condition);
-    if (loop === undefined) throw malformed(`LoopCond '${condition}' has no variables`);
+    if (loop === undefined) throw modelInvalid(`LoopCond '${condition}' has no variables`);
     return loop;
   }
 
@@ -83,11 +83,11 @@ export class Loops {
     const node = nodeOf(this.#graph, from.node);
     const condition = this.conditionOf(node);
     if (condition === undefined || from.output !== 0) {
-      throw malformed(`${placeOf(exit)} does not leave a loop: it takes ${placeOf(node)}`);
+      throw modelInvalid(`${placeOf(exit)} does not leave a loop: its input is ${placeOf(node)}`);
     }
     const loop = this.get(condition);
     const index = loop.indexOf.get(originOf(this.#graph, inputOf(node, 0)).node);
-    if (index === undefined) throw malformed(`${placeOf(exit)} gives no variable of its loop`);
+    if (index === undefined) throw modelInvalid(`${placeOf(exit)} returns no variable of its loop`);
     return { loop, index };
   }
 
@@ -95,8 +95,8 @@ export class Loops {
     const merge = nodeOf(this.#graph, originOf(this.#graph, inputOf(node, 0)).node);
     const parts = MERGES.has(merge.op) ? mergeParts(this.#graph, merge) : undefined;
     if (parts === undefined) {
-      throw malformed(
-        `${placeOf(node)} belongs to a loop, but takes ${placeOf(merge)} and not a ` +
+      throw modelInvalid(
+        `${placeOf(node)} belongs to a loop, but its input is ${placeOf(merge)} and not a ` +
           'Merge of an Enter and a NextIteration',
       );
     }
@@ -118,7 +118,9 @@ export function mergeParts(
   if (enter === undefined && next === undefined) return undefined;
   if (enter === undefined || next === undefined || makers.length !== 2) {
     const ops = makers.map((one) => (one === undefined ? 'nothing' : placeOf(one))).join(', ');
-    throw malformed(`${placeOf(merge)} takes ${ops}; expected an Enter and a NextIteration`);
+    throw modelInvalid(
+      `${placeOf(merge)} has inputs ${ops}; expected an Enter and a NextIteration`,
+    );
   }
   return { enter, next };
 }
@@ -132,7 +134,7 @@ function loopOf(
   const frame = all[0] === undefined ? '' : frameOf(all[0].enter);
   for (const { enter } of all) {
     if (frameOf(enter) !== frame) {
-      throw malformed(
+      throw modelInvalid(
         `the loop of ${placeOf(condition)} has variables of the frames '${frame}' ` +
           `and '${frameOf(enter)}'`,
       );

@@ -1,6 +1,6 @@
 // Topological order of nodes. Uses a work list instead of recursion, because the model determines
 // the graph's depth. Importer's worker thread; pure.
-import { malformed } from './kinds.js';
+import { modelInvalid } from '../../../base/errors.js';
 
 /**
  * Calls `visit` once for every name that the roots need, after all of that name's dependencies.
@@ -16,7 +16,8 @@ export function visitInOrder(
   const work: { name: string; needs: readonly string[]; next: number }[] = [];
   const enter = (name: string): void => {
     if (done.has(name)) return;
-    if (open.has(name)) throw malformed(`node '${name}' needs its own output outside of a loop`);
+    if (open.has(name))
+      throw modelInvalid(`node '${name}' depends on its own output outside of a loop`);
     open.add(name);
     work.push({ name, needs: needs(name), next: 0 });
   };

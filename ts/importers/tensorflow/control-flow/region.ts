@@ -1,6 +1,7 @@
 // Rebuilds TensorFlow 1's control flow as If and While: a region is the outer graph, one side of a
 // condition, or a loop's condition or body. It is filled from its wanted values; values from
 // outside become arguments. Importer's worker thread.
+import { modelInvalid, unimplemented } from '../../../base/errors.js';
 import type { Attribute, FlatFunction, FlatGraph, FlatNode, Ref, Tensor } from '../types.js';
 import { argumentNode, Arguments } from './arguments.js';
 import { type Choice, type ConditionTable, literal } from './conditions.js';
@@ -10,14 +11,12 @@ import {
   EXITS,
   inputOf,
   keyOf,
-  malformed,
   MERGES,
   NEXT_ITERATIONS,
   nodeOf,
   originOf,
   placeOf,
   SWITCHES,
-  unsupported,
 } from './kinds.js';
 import { frameOf, type Loop, type Loops, mergeParts } from './loops.js';
 import { refTo } from './made-functions.js';
@@ -69,7 +68,7 @@ export class Region {
     if (kind.kind === 'loop') around.add(kind.loop.condition.name);
     this.#around = around;
     if (this.#depth > NESTING_MAX) {
-      throw unsupported(`conditions and loops are nested more than ${NESTING_MAX} deep`);
+      throw unimplemented(`conditions and loops are nested more than ${NESTING_MAX} deep`);
     }
   }
 
@@ -116,13 +115,13 @@ export class Region {
       if (way !== undefined && this.#holds.has(way)) {
         return { ref: inputOf(node, 0), isArgument: false };
       }
-      throw unsupported(
+      throw unimplemented(
         `${placeOf(node)}: output ${ref.output} is used where it may have no value`,
       );
     }
     const merge = originOf(graph, inputOf(node, 0)).node;
     if (ref.output !== 1) {
-      throw malformed(`${placeOf(node)}: what leaves the loop is used without an Exit`);
+      throw modelInvalid(`${placeOf(node)}: its output leaves the loop without an Exit`);
     }
     return { ref: this.#variable(nodeOf(graph, merge), placeOf(node)), isArgument: true };
   }
@@ -132,7 +131,7 @@ export class Region {
     const kind = this.#kind;
     const index = kind.kind === 'loop' ? kind.loop.indexOf.get(merge.name) : undefined;
     if (kind.kind !== 'loop' || index === undefined) {
-      throw malformed(`${user} belongs to a loop and is used outside of it`);
+      throw modelInvalid(`${user} belongs to a loop and is used outside of it`);
     }
     return { node: kind.args.name(index), output: 0 };
   }
@@ -141,12 +140,12 @@ export class Region {
     const { graph, groups, loops } = this.#job;
     if (MERGES.has(node.op)) {
       if (mergeParts(graph, node) !== undefined) {
-        if (ref.output !== 0) throw unsupported(`${placeOf(node)}: a loop's value_index is used`);
+        if (ref.output !== 0) throw unimplemented(`${placeOf(node)}: a loop's value_index is used`);
         return this.#variable(node, placeOf(node));
       }
       if (node.inputs.length === 1 && ref.output === 0) return this.want(inputOf(node, 0));
       const group = groups.get(this.#job.conditions.choice(node).merge.name);
-      if (group === undefined) throw malformed(`${placeOf(node)} is not needed`);
+      if (group === undefined) throw modelInvalid(`${placeOf(node)} is not needed`);
       return this.#add(group.choices[0]?.merge ?? node, outputOf(group, node, ref.output));
     }
     if (EXITS.has(node.op)) {
@@ -155,17 +154,17 @@ export class Region {
     }
     if (ENTERS.has(node.op)) return this.#entered(node);
     if (NEXT_ITERATIONS.has(node.op)) {
-      throw malformed(`${placeOf(node)} is used by something else than the Merge of its loop`);
+      throw modelInvalid(`${placeOf(node)} is used by another node than the Merge of its loop`);
     }
-    if (node.op === 'LoopCond') throw malformed(`${placeOf(node)} is used as a value`);
+    if (node.op === 'LoopCond') throw modelInvalid(`${placeOf(node)} is used as a value`);
     return this.#add(node, ref.output);
   }
 
   #entered(node: FlatNode): Ref {
     const kind = this.#kind;
-    if (kind.kind !== 'loop') throw malformed(`${placeOf(node)} is used outside of its loop`);
+    if (kind.kind !== 'loop') throw modelInvalid(`${placeOf(node)} is used outside of its loop`);
     if (frameOf(node) !== kind.loop.frame) {
-      throw malformed(
+      throw modelInvalid(
         `${placeOf(node)} enters frame '${frameOf(node)}' and is used in frame ` +
           `'${kind.loop.frame}'`,
       );
@@ -184,8 +183,8 @@ export class Region {
   #visit(node: FlatNode): void {
     this.#job.made += 1;
     if (this.#job.made > NODES_MAX) {
-      throw unsupported(
-        `with its conditions and loops taken apart the graph has more than ` + `${NODES_MAX} nodes`,
+      throw unimplemented(
+        `with its conditions and loops expanded the graph has more than ` + `${NODES_MAX} nodes`,
       );
     }
     if (node.op === 'LoopCond') this.#visitLoop(this.#job.loops.get(node.name));
@@ -197,8 +196,9 @@ export class Region {
     const inputs = node.inputs.map((ref) => this.want(ref));
     const control = node.control.filter((name) => this.#job.hasEffect(name));
     if (control.length > 0 && this.#kind.kind !== 'root') {
-      throw unsupported(
-        `${placeOf(node)}: a change of state inside a condition or loop of ` + 'TensorFlow 1',
+      throw unimplemented(
+        `${placeOf(node)}: state changes inside a TensorFlow 1 condition or loop are not ` +
+          'supported',
       );
     }
     this.nodes.set(node.name, {
@@ -212,7 +212,8 @@ export class Region {
     const { graph, groups } = this.#job;
     const group = groups.get(node.name);
     const [first] = group?.choices ?? [];
-    if (group === undefined || first === undefined) throw malformed(`${placeOf(node)}: no choice`);
+    if (group === undefined || first === undefined)
+      throw modelInvalid(`${placeOf(node)}: no choice`);
     const args = new Arguments(graph, 0);
     const finishNo = this.#side(group, first, 0, args);
     const finishYes = this.#side(group, first, 1, args);
@@ -268,7 +269,8 @@ export class Region {
 
   #visitLoop(loop: Loop): void {
     const { name } = loop.condition;
-    if (this.#around.has(name)) throw malformed(`loop ${placeOf(loop.condition)} is inside itself`);
+    if (this.#around.has(name))
+      throw modelInvalid(`loop ${placeOf(loop.condition)} is inside itself`);
     const args = new Arguments(this.#job.graph, loop.variables.length);
     const make = (): Region => new Region(this.#job, { kind: 'loop', loop, args }, this);
     const condition = make();

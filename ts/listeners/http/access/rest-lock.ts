@@ -1,6 +1,7 @@
 // Access check before the routes of an HTTP listener: callers are accepted, or get 401 or 403,
 // before any of the body is read. Hot path if keys are set; the listener's thread. A route open to
 // everybody is returned unwrapped and costs nothing.
+import { JSON_TYPE } from '../../../base/media-types.js';
 import type { EngineRoute, HttpExchange, RequestHead, Route } from '../listener.js';
 import type { CallKind } from '../../../access/groups.js';
 import { AcceptedKeys } from '../../../access/accepted-keys.js';
@@ -15,7 +16,6 @@ import {
   type Policy,
 } from '../../../access/policy.js';
 
-const JSON_TYPE = 'application/json';
 const HEADERS: readonly string[] = ['WWW-Authenticate', CHALLENGE];
 
 /** Access to a kind of call, and the key that was accepted. */

@@ -2,7 +2,7 @@
 // between the inputs and outputs from the configuration. Control plane; pure. Source: ONNX
 // Runtime's EPContext operator (com.microsoft) and its TensorRT provider, which reads embed_mode
 // and ep_cache_context; file names are relative to the model's folder.
-import { ErrorCode, ServalError } from '../../../base/errors.js';
+import { modelInvalid } from '../../../base/errors.js';
 import { dataTypeOf, datatypeOfConfig, type ElementType } from '../../../model/datatype.js';
 import type { TensorRtSpec, TensorRtTensor } from '../../../model/engine-api.js';
 import { encodeModel, type OnnxValue } from '../../../importers/onnx/builder.js';
@@ -38,7 +38,7 @@ export const TENSORRT_HEAD_BYTES = 512;
 export function tensorRtModel(spec: TensorRtSpec, file: string): Uint8Array {
   const { inputs, outputs } = spec;
   if (inputs.length === 0 || outputs.length === 0) {
-    throw invalid(
+    throw modelInvalid(
       'a TensorRT engine is described by its config.pbtxt: expected input and ' +
         `output there, got ${inputs.length} and ${outputs.length}`,
     );
@@ -74,7 +74,7 @@ function valueOf(list: string, { name, type, dims }: TensorRtTensor): OnnxValue 
   const onnx = datatype === undefined ? undefined : dataTypeOf(datatype).onnx;
   if (onnx === undefined || !TYPES.has(onnx)) {
     const known = 'FP32, FP16, BF16, INT8, UINT8, INT32, INT64 or BOOL';
-    throw invalid(`${list} "${name}": TensorRT's tensors are ${known}, got ${type}`);
+    throw modelInvalid(`${list} "${name}": TensorRT's tensors are ${known}, got ${type}`);
   }
   // Each dynamic dim gets a unique name: equal names would mean equal sizes.
   const shape = dims.map((dim, i) => (dim >= 0 ? dim : `${name}_${i}`));
@@ -106,5 +106,3 @@ function behindWords(head: Uint8Array): number | undefined {
 
 const textAt = (bytes: Uint8Array, at: number): string =>
   Buffer.from(bytes.subarray(at, at + 4)).toString('latin1');
-
-const invalid = (message: string): ServalError => new ServalError(ErrorCode.ModelInvalid, message);

@@ -3,6 +3,7 @@
 // reported with it and does not affect the others.
 import { createHash } from 'node:crypto';
 import { basename, extname, isAbsolute, join } from 'node:path';
+import { invalidArgument } from '../../../base/errors.js';
 import { MODELS_MAX } from '../../../base/limits.js';
 import { echo } from '../../../base/text.js';
 import { read } from '../../../protobuf/schema.js';
@@ -21,7 +22,6 @@ import type { ConfigProblem } from '../../../protobuf/problem.js';
 import {
   checkModelName,
   fingerprint,
-  invalid,
   isGone,
   listFolder,
   mapLimited,
@@ -104,7 +104,8 @@ export async function scanRepository(path: string, rules: ScanRules): Promise<So
     return undefined;
   });
   const models = found.filter((model) => model !== undefined);
-  if (models.length > MODELS_MAX) throw invalid(path, `expected at most ${MODELS_MAX} models`);
+  if (models.length > MODELS_MAX)
+    throw invalidArgument(path, `expected at most ${MODELS_MAX} models`);
   const empty = models.length === 0 && rules.wants === undefined;
   if (empty) problems.push(`${path} contains no model folders`);
   problems.push(...notes);
@@ -329,7 +330,7 @@ export function unreadable(path: string, error: Error): SourceScan {
 }
 
 export async function requireFolder(path: string): Promise<void> {
-  if (!(await requirePath(path)).isDirectory()) throw invalid(path, 'expected a folder');
+  if (!(await requirePath(path)).isDirectory()) throw invalidArgument(path, 'expected a folder');
 }
 
 /** Removes models with duplicate names, keeping the first; sorted by name. */

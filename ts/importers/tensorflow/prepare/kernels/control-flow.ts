@@ -1,10 +1,10 @@
 // Interpreter kernels for branches with a known condition. Importer's worker thread. Source:
 // tensorflow/core/kernels/{control_flow_ops,functional_ops,case_op}.
+import { modelInvalid } from '../../../../base/errors.js';
 import type { FunctionRef, Tensor } from '../../types.js';
 import { attributeOf, functionAttribute } from '../attributes.js';
-import { invalid } from '../errors.js';
 import { isHandle, type Kernel, type KernelCall, type Kernels } from '../interpreter.js';
-import { elementCount, numbersOf, scalarOf, stringsOf, tensorOf } from '../tensors.js';
+import { computedCount, numbersOf, scalarOf, stringsOf, tensorOf } from '../tensors.js';
 import { tensorInput } from './inputs.js';
 
 // Output 0 is the false branch's.
@@ -21,13 +21,13 @@ const merge: Kernel = ({ inputs }) => {
 
 // A scalar is judged by its value, any other tensor by whether it has elements.
 function isTrue(tensor: Tensor): boolean {
-  if (tensor.shape.length > 0) return elementCount(tensor.shape) > 0;
+  if (tensor.shape.length > 0) return computedCount(tensor.shape) > 0;
   if (tensor.dtype === 'string') return (stringsOf(tensor)[0]?.length ?? 0) > 0;
   return Boolean(numbersOf(tensor)[0]);
 }
 
 function branch(call: KernelCall, ref: FunctionRef | undefined): ReturnType<Kernel> {
-  if (ref === undefined) throw invalid('it does not name its branches');
+  if (ref === undefined) throw modelInvalid('a branch function is missing');
   return call.call(ref, call.inputs.slice(1));
 }
 
@@ -45,7 +45,7 @@ const oneOfMany: Kernel = (call) => {
 // The selected value; both sides exist.
 const select: Kernel = (call) => {
   const condition = tensorInput(call, 0);
-  if (condition.shape.length > 0) throw invalid('only with one condition');
+  if (condition.shape.length > 0) throw modelInvalid('expected a scalar condition');
   const value = call.inputs[scalarOf(condition) ? 1 : 2];
   return [isHandle(value) ? undefined : value];
 };

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import protobuf from 'protobufjs';
 
-const folder = join(dirname(fileURLToPath(import.meta.url)), 'wire');
+const folder = join(dirname(dirname(fileURLToPath(import.meta.url))), 'wire');
 
 // Health, reflection and protobuf's own types have the file names that other programs know.
 const KNOWN_AS = {
