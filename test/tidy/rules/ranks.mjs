@@ -25,7 +25,7 @@ const FOLDERS = {
     {
       apart: [
         ...['arrays', 'audio', 'decoders', 'guards', 'images', 'numeric', 'protos', 'strict'],
-        ...['tabular', 'trees'],
+        ...['features', 'trees'],
       ],
     },
     'operators.cc',
