@@ -26,7 +26,7 @@ uint64_t mix(uint64_t value) {  // splitmix64
 }
 
 // The shapes of one row of every input. Dims with the same symbol have the same size; dims without
-// symbols, the same size per axis.
+// a symbol have the same size on the same axis.
 std::vector<Shape> shapes_of(const std::vector<TensorSpec>& inputs, ProbeStyle style,
                              uint32_t variant) {
   std::map<std::string, int64_t> sizes;
@@ -203,8 +203,8 @@ bool has_free_inner_dims(const std::vector<TensorSpec>& inputs) {
 
 std::optional<std::string> row_difference(const TensorView& together, uint32_t rows, uint32_t row,
                                           const TensorView& alone, ProbeDigits digits) {
-  const std::string shapes = std::to_string(rows) + " rows together answer " +
-                             together.shape.to_string() + ", one row alone " +
+  const std::string shapes = std::to_string(rows) + " rows together return shape " +
+                             together.shape.to_string() + ", one row alone returns " +
                              alone.shape.to_string();
   const Shape& shape = together.shape;
   if (alone.shape.rank() == 0 || alone.shape[0] != 1 || shape.rank() != alone.shape.rank() ||

@@ -1,5 +1,5 @@
-// libFuzzer target for the string operators: the input's first byte chooses the operator, the rest
-// becomes its strings (cut at zero bytes) and, for operators with numeric inputs, its positions.
+// libFuzzer target for the string operators. The first byte chooses the operator, the second its
+// attributes and position; the rest becomes its strings, cut at zero bytes.
 // Nothing may crash, hang or use excessive memory. Seeds: corpus/string_ops.
 #include "../native/operators/support/fake_context.h"
 

@@ -38,7 +38,10 @@ export class WeightsFile {
     closeSync(this.#file);
   }
 
-  /** Floats in [offset - bound, offset + bound). Returns `name`, as all methods do. */
+  /**
+   * Floats in [offset - bound, offset + bound). Returns `name`, as every method that writes a
+   * tensor does.
+   */
   floats(name, dims, bound, offset = 0) {
     const count = dims.reduce((product, dim) => product * dim, 1);
     this.#align();

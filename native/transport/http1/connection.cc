@@ -314,7 +314,7 @@ void Http1Connection::put(const HttpAnswer& answer) {
     thread_.blocks().give_buffer(std::exchange(block->buffer, std::move(*answer.owned)));
     *answer.owned = thread_.blocks().take_buffer();
   }
-  // Sends a response that exists even if the budget has no space for another copy.
+  // A response that exists is sent even if the budget has no room for another copy.
   if (answer.owned != nullptr || block->buffer.append(answer.body.data(), answer.body.size())) {
     output_->add(block, block->buffer.data(), block->buffer.size());
   } else {
@@ -354,8 +354,8 @@ void Http1Connection::begin_closing(bool lingers) {
 }
 
 void Http1Connection::peer_ended() {
-  // A client that half-closes after its request gets the response if no state depends on it;
-  // otherwise it is considered gone, as nginx does.
+  // A client that half-closes still gets the response to a GET or HEAD; after any other request it
+  // is considered gone, as in nginx.
   const bool is_answered = phase_ == Phase::Closing || phase_ == Phase::Head;
   if (!(phase_ == Phase::Waiting && is_safe_) && !(is_answered && waits_to_write())) {
     die();
@@ -367,7 +367,7 @@ void Http1Connection::peer_ended() {
   touch();
 }
 
-// Hot path: reply. All that a turn made goes in few calls.
+// Hot path: reply. Everything that one iteration produced is written in few system calls.
 void Http1Connection::flush() {
   dirty_ = false;
   if (dead_) return;
@@ -397,7 +397,7 @@ void Http1Connection::flush() {
       closing_until_ns_ = thread_.now() + kLingerNs;
     }
   }
-  // Whether the write ever blocked does not matter: it may have succeeded at once.
+  // Reads on even if no write blocked: the first write may have sent everything.
   if (!blocked_ && std::exchange(awaits_output_, false)) thread_.read_again(*this);
   const bool full = holds_enough() || (paused_ && !answered_) ||
                     (blocked_ && output_->bytes() > kBlockedOutputBytes);

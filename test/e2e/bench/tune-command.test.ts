@@ -125,7 +125,7 @@ describe('serval bench --tune', () => {
     ]);
     assert.equal(code, 1, stderr);
     assert.match(stdout, /above the bound of 0.001 us$/m);
-    assert.match(stdout, /^No settings kept the p99 bound/m);
+    assert.match(stdout, /^No settings met the p99 latency bound/m);
     assert.doesNotMatch(stdout, /config\.pbtxt:/);
   });
 
@@ -150,9 +150,9 @@ describe('serval bench --tune', () => {
     });
   }
 
-  it('wants a model, not a server', async () => {
+  it('refuses the address of a server', async () => {
     const { code, stderr } = await runServal(['bench', '--tune', 'http://127.0.0.1:1/v2/models/m']);
-    assert.match(stderr, /--tune: expected a MODEL, got "http:/);
+    assert.match(stderr, /--tune starts its own servers: expected a model's path, got "http:/);
     assert.equal(code, 2);
   });
 });

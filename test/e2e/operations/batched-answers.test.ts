@@ -180,7 +180,10 @@ describe('requests of a repository without configurations', () => {
       server.stderr,
     );
     for (const { finding } of warned) {
-      assert.match(String(finding), /^output '\w+': 2 rows together answer .* one row alone /);
+      assert.match(
+        String(finding),
+        /^output '\w+': 2 rows together return shape .* one row alone returns /,
+      );
     }
   });
 });

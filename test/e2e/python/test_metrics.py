@@ -95,7 +95,7 @@ class Format(MetricsCase):
         self.assertRegex(get(OURS)[0]["Content-Type"], r"^text/plain; version=0\.0\.4")
         self.assertRegex(get(TENSORFLOW)[0]["Content-Type"], r"^text/plain")
 
-    def test_every_family_has_a_type_and_stands_once(self):
+    def test_every_family_has_a_type_and_appears_once(self):
         for path in (OURS, TENSORFLOW):
             self.predict("half_plus_three", '{"instances": [1.0]}')
             found = families(path)

@@ -75,7 +75,8 @@ TEST(ProbeRows, FloatsMayDifferByWhatOtherKernelsRound) {
   const TensorView both = view(DType::Fp32, {2, 4}, together);
   EXPECT_EQ(row_difference(both, 2, 1, view(DType::Fp32, {1, 4}, alone)), std::nullopt);
   EXPECT_EQ(row_difference(both, 2, 1, view(DType::Fp32, {1, 4}, other)),
-            "2 rows together answer [2,4], one row alone [1,4]; row 1 differs in 1 of 4 elements, "
+            "2 rows together return shape [2,4], one row alone returns [1,4]; row 1 differs in 1 "
+            "of 4 elements, "
             "by up to 0.49995 (5e-05 together, 0.5 alone)");
   EXPECT_NE(row_difference(both, 2, 0, view(DType::Fp32, {1, 4}, alone)), std::nullopt);
   const std::vector<uint16_t> half = {float_to_half(1.005f)}, one = {float_to_half(1)};
@@ -98,7 +99,8 @@ TEST(ProbeRows, NumbersWithoutAPointAndTextAreExact) {
   const std::vector<int64_t> together = {7, 1'000'000}, alone = {1'000'001};
   EXPECT_EQ(
       row_difference(view(DType::Int64, {2, 1}, together), 2, 1, view(DType::Int64, {1, 1}, alone)),
-      "2 rows together answer [2,1], one row alone [1,1]; row 1 differs in 1 of 1 elements, "
+      "2 rows together return shape [2,1], one row alone returns [1,1]; row 1 differs in 1 of 1 "
+      "elements, "
       "by up to 1 (1000000 together, 1000001 alone)");
   const std::vector<std::string_view> words = {"a", "b"}, word = {"c"};
   TensorView texts, text;
@@ -108,7 +110,8 @@ TEST(ProbeRows, NumbersWithoutAPointAndTextAreExact) {
   text.shape = Shape(std::vector<int64_t>{1});
   text.strings = word;
   EXPECT_EQ(row_difference(texts, 2, 1, text),
-            "2 rows together answer [2], one row alone [1]; row 1 differs in 1 of 1 elements");
+            "2 rows together return shape [2], one row alone returns [1]; row 1 differs in 1 of 1 "
+            "elements");
 }
 
 TEST(ProbeRows, ShapesTellFirst) {
@@ -116,7 +119,8 @@ TEST(ProbeRows, ShapesTellFirst) {
   const TensorView square = view(DType::Fp32, {2, 2}, values);
   const std::vector<float> first = {1};
   const TensorView one = view(DType::Fp32, {1, 1}, first);
-  EXPECT_EQ(row_difference(square, 2, 0, one), "2 rows together answer [2,2], one row alone [1,1]");
+  EXPECT_EQ(row_difference(square, 2, 0, one),
+            "2 rows together return shape [2,2], one row alone returns [1,1]");
   const std::vector<float> nothing = {std::numeric_limits<float>::infinity()};
   const TensorView infinite = view(DType::Fp32, {1, 1}, nothing);
   EXPECT_EQ(sight_of({&infinite, 1}, {&infinite, 1}), ProbeSight::Blind);

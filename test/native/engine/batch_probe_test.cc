@@ -116,14 +116,15 @@ TEST_F(BatchProbeTest, TheProbeContradictsAProofThatIsWrong) {
   const Result<ModelShapes> shapes = ModelShapes::make(spec, claiming.info().signatures);
   ASSERT_TRUE(shapes.ok());
   expect_text(probe_batching(spec, shapes.value(), claiming), BatchProof::Contradicted,
-              "output 'y': 2 rows together answer [2,4], one row alone [1,4]");
+              "output 'y': 2 rows together return shape [2,4], one row alone returns [1,4]");
 }
 
 TEST_F(BatchProbeTest, RowsThatMixAreContradictedWithTheNumbers) {
   const auto over_rows = onnx::attribute("axis", int64_t{0});
   const Model softmax = one_op("Softmax", {over_rows});
   expect_text(probe(softmax, BatchMode::On), BatchProof::Contradicted,
-              "output 'y': 2 rows together answer [2,4], one row alone [1,4]; row 0 differs in 4 "
+              "output 'y': 2 rows together return shape [2,4], one row alone returns [1,4]; row 0 "
+              "differs in 4 "
               "of 4 elements, by up to ");
   expect_text(probe(softmax, BatchMode::On), BatchProof::Contradicted, " alone)");
   Model gram;
@@ -131,9 +132,9 @@ TEST_F(BatchProbeTest, RowsThatMixAreContradictedWithTheNumbers) {
   gram.input("x", onnx::kFloat, free_dims({int64_t{4}}));
   gram.output("y", onnx::kFloat, free_dims({std::string()}));
   expect_text(probe(gram, BatchMode::On), BatchProof::Contradicted,
-              "2 rows together answer [2,2], one row alone [1,1]");
+              "2 rows together return shape [2,2], one row alone returns [1,1]");
   expect_text(probe(one_op("Squeeze"), BatchMode::On), BatchProof::Contradicted,
-              "one row alone [4]");
+              "one row alone returns [4]");
 }
 
 TEST_F(BatchProbeTest, ARowThatIsRefusedInCompanyIsContradicted) {

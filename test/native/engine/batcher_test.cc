@@ -126,7 +126,7 @@ TEST_F(BatcherTest, PadsToAnAllowedSizeAndAnswersWithoutThePadding) {
   EXPECT_EQ(model(handle)->stats().read().padding_rows, 1u);
 }
 
-TEST_F(BatcherTest, AnAnswerReplacesWhatItsSlotHeld) {
+TEST_F(BatcherTest, AResponseReplacesTheOldContentOfItsSlot) {
   const uint32_t handle = load(batching(8));
   const std::string v1 = R"({"instances":[1,2,3,4]})";
   const std::string shorter = R"({"instances":[5]})";
@@ -182,11 +182,11 @@ TEST_F(BatcherTest, AWaitingRequestCanBeCancelled) {
   EXPECT_EQ(lane_->slots().tickets_open(), 0u);
 }
 
-TEST_F(BatcherTest, TheDeadlineIsToldWhileTheModelIsBusy) {
+TEST_F(BatcherTest, AnExpiredDeadlineIsAnsweredWhileTheModelIsBusy) {
   const uint32_t handle = load(batching(1, 60'000'000));
   route("m", handle);
   const std::string message = infer_message("m");
-  // The first request is refused for its two rows or runs for a minute; the second waits for it.
+  // The first request runs for a minute; the second waits for it until its deadline.
   const Answer running = send(handle, v2_body({1}));
   const Answer waiting = lane_->infer_message(Protocol::V2Grpc, bytes_of(message), 5'000);
   ASSERT_TRUE(running.pending && waiting.pending);
@@ -262,7 +262,7 @@ class TurnHooks final : public TestHooks {
   bool ends_turns() override { return true; }
 };
 
-TEST_F(BatcherTest, ATurnsRequestsAreMadeKnownAtItsEnd) {
+TEST_F(BatcherTest, RequestsOfOneIterationAreAnnouncedAtItsEnd) {
   ModelSpec spec = batching(8);
   spec.exec_mode = ExecMode::Inline;
   const uint32_t handle = load(spec);

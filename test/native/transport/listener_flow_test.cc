@@ -13,7 +13,7 @@ namespace {
 using namespace serval::testing;
 using std::string;
 
-// Settings for clients that sync() with pings, which are not tested here.
+// Settings for clients that use pings to sync(); the limits on pings are not tested here.
 TransportSettings patient() {
   TransportSettings settings;
   settings.ping_strikes_max = 0;
@@ -94,7 +94,7 @@ TEST(Window, OfZeroOpensWithTheClientsSettings) {
   EXPECT_EQ(client.streams[unary].status(), 0);
 }
 
-TEST(Window, ThatGrowsTooFarEndsWhatItBelongsTo) {
+TEST(Window, ThatGrowsTooFarEndsItsStreamOrConnection) {
   EchoServer server;
   RawClient client(server.port());
   client.begin();

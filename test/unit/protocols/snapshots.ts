@@ -23,7 +23,7 @@ export const OUTPUT: TensorInfo = {
   unknownRank: false,
 };
 
-/** One version; a failed one if `errorMessage` is given. */
+/** One version in `state`; `more` replaces any of its fields. */
 export function version(
   number: string,
   state: VersionState = 'AVAILABLE',

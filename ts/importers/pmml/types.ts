@@ -29,7 +29,10 @@ const RENAMED: Readonly<Record<string, string>> = {
   datetime: 'dateTime',
 };
 
-/** Its name today: 'int' is 'integer'; "dateDaysSince1960" has brackets. */
+/**
+ * Returns the current name of a data type: 'int' becomes 'integer', 'dateDaysSince1960' gets
+ * brackets.
+ */
 export function normalDataType(said: string): string {
   const name = said.startsWith('x-') ? said.slice(2) : said; // JPMML's own years
   const since = /^(dateDaysSince|dateTimeSecondsSince)\[?(\d{4})\]?$/.exec(name);
@@ -37,25 +40,28 @@ export function normalDataType(said: string): string {
   return RENAMED[name] ?? name;
 }
 
-/** How a plan keeps values of a data type; undefined: not supported (year 0 of dateDaysSince). */
+/** How a plan keeps values of a data type; undefined: not supported, such as dateDaysSince[0]. */
 export function planType(dataType: string): Type | undefined {
   if (Object.hasOwn(PLAIN, dataType)) return PLAIN[dataType];
   return SINCE.test(dataType) ? 'int64' : undefined;
 }
 
-/** The request's type for a field of a data type: dates, where PMML counts days or seconds. */
+/**
+ * The type in which requests send a field: a date, dateTime or time where PMML counts days or
+ * seconds.
+ */
 export function requestType(dataType: string): Type | undefined {
   return planType(requestDataType(dataType));
 }
 
-/** The data type of what a request gives for a field: see requestType. */
+/** The data type in which requests send a field: see requestType. */
 export function requestDataType(dataType: string): string {
   if (dataType.startsWith('dateDaysSince')) return 'date';
   if (dataType.startsWith('dateTimeSecondsSince')) return 'dateTime';
   return dataType === 'timeSeconds' ? 'time' : dataType;
 }
 
-/** Is it a number to PMML? */
+/** Whether PMML counts the data type as a number. */
 export function isNumeric(dataType: string): boolean {
   return dataType === 'integer' || dataType === 'float' || dataType === 'double';
 }
@@ -109,7 +115,7 @@ function booleanOf(text: string): boolean {
   throw new RangeError(`${JSON.stringify(text)} is neither true nor false`);
 }
 
-/** A text as a value of a data type. Errors: RangeError, where it is none. */
+/** A text as a value of a data type. Errors: RangeError if the text is not a value of the type. */
 export function parseValue(text: string, dataType: string): Value {
   const type = planType(dataType);
   switch (dataType) {
@@ -150,7 +156,7 @@ export function missingValue(dataType: string): Value {
   return { type: planType(dataType) ?? 'double', missing: true };
 }
 
-/** The data type of a Constant that says none, by its text. */
+/** The data type of a Constant without a dataType attribute, judged by its text. */
 export function constantDataType(text: string): string {
   if (/^[+-]?\d+$/.test(text.trim())) return 'integer';
   if (/^[+-]?(\d+\.\d*|\.\d+)([eE][+-]?\d+)?$/.test(text.trim())) return 'double';

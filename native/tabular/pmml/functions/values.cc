@@ -88,7 +88,7 @@ Result<std::shared_ptr<const void>> prepare_cast(std::span<const Value* const> c
       {"timeSeconds", Type::Int64},
   }};
   if (constants.size() != 2 || constants[1] == nullptr || !is_text(constants[1]->type)) {
-    return invalid_argument("the data type is a constant");
+    return invalid_argument("the data type must be a constant");
   }
   const std::string_view name = dictionary.text(constants[1]->text);
   auto target = std::make_shared<Target>();
@@ -125,7 +125,8 @@ Value cast_call(Eval& eval, std::span<const Value> arguments, const void* state)
   return cast(eval, value, target.type);
 }
 
-// value, least, most, factor, constant, 'round' | 'ceiling' | 'floor' | '': what a Target does.
+// value, least, most, factor, constant, 'round' | 'ceiling' | 'floor' | '': applies PMML's Target
+// element.
 Value rescale(Eval& eval, std::span<const Value> arguments, const void*) {
   double value = real_of(arguments[0]);
   value = java_min(java_max(value, arguments[1].real), arguments[2].real);

@@ -1,4 +1,4 @@
-// Bits of numbers, numbers in other bases, and buckets. Hot path; any thread.
+// Bits, bitmaps, numbers in other bases, buckets, csc and sec. Hot path; any thread.
 // Source: Spark's mathExpressions.scala and bitwiseExpressions.scala.
 #include <algorithm>
 #include <bit>
@@ -58,8 +58,8 @@ int digit_of(char c) {
   return 99;
 }
 
-// conv(number, from, to): reads the longest run of digits of the base; a negative base means
-// signed.
+// conv(number, from, to): reads the leading digits of base `from`; a negative `to` writes a signed
+// number.
 Value conv(Eval& eval, Arguments arguments, const void*) {
   const Value number = argument(eval, "conv", arguments, 0, kString);
   const Value from = argument(eval, "conv", arguments, 1, kInt32);

@@ -90,7 +90,7 @@ describe('shapes and names of the extension', () => {
     await refuses('norm', [ragged, lengths('INT32', [1], [1, 1])], /'v'.*adds up to 2/);
   });
 
-  test('X10: -1 is the last of three dimensions, and has a companion', async () => {
+  test('X10: -1 may only be the last of three dimensions, and needs a companion', async () => {
     await refuses('norm', [tensor('v', 'VECTOR', [2, -1], [1, 3])], /'v'.*send \[2,1,-1\]/);
     for (const shape of [[-1], [-1, 1], [-1, 1, -1], [1, -1, -1], [1, -1, 2], [1, 1, -2]]) {
       await refuses('norm', [tensor('v', 'VECTOR', shape, [1, 3])], /'v': shape .*-/);
@@ -117,7 +117,7 @@ describe('shapes and names of the extension', () => {
     });
   });
 
-  test('X12: the name of a tensor with features is no field, but its own', async () => {
+  test('X12: the name of a tensor with features is no field name, and is given once', async () => {
     const t = tensor('a', 'INT32', [1, 2], [1, 2], 'b,a');
     await answers('two_ints', [t], [{ data: [2] }, { data: [1] }]);
     const one = (field: string): Tensor => tensor('t', 'INT32', [1, 1], [1], field);
@@ -190,7 +190,7 @@ describe('shapes and names of the extension', () => {
     );
   });
 
-  test('X17: rows agree, and there is a dimension for them', async () => {
+  test('X17: all tensors have the same number of rows, in their first dimension', async () => {
     const [a, b] = [tensor('a', 'INT32', [2], [1, 2]), tensor('b', 'INT32', [1], [1])];
     await refuses('two_ints', [a, b], /'a' and 'b'.*same number of rows, got 2 and 1/);
     await refuses('two_ints', [tensor('a', 'INT32', [], [1]), b], /'a'.*rows.*scalar/);
@@ -217,7 +217,7 @@ describe('shapes and names of the extension', () => {
     });
     await refuses('two_ints', [a, b, q], /'q'.*1 to 3 dimensions|'q'.*values|'q'.*elements/);
     await refuses('two_texts', [a, b], /'a': the model's type is STRING .*got INT32/);
-    // PMML itself declares its fields, and which of them are optional.
+    // A PMML document declares its own fields, and which of them are optional.
     await refuses('pmml', [tensor('x', 'VECTOR', [1, 2], [1, 2])], /'x': the model's type is FP64/);
   });
 
@@ -229,7 +229,7 @@ describe('shapes and names of the extension', () => {
     await refuses('two_ints', [b, b], /'b' is given twice/);
   });
 
-  test('vectors and lists with features, of one length or not', async () => {
+  test('a tensor of several vector fields needs features', async () => {
     await answers(
       'two_norms',
       [tensor('t', 'VECTOR', [1, 2, 2], [1, 3, 4, 4], 'w,v')],
@@ -241,7 +241,7 @@ describe('shapes and names of the extension', () => {
     await refuses('two_norms', [tensor('t', 'VECTOR', [1, 2, 2], [1, 3, 4, 4])], /'t'/);
   });
 
-  test('many tensors are compared as few are', async () => {
+  test('many tensors get the same checks as few', async () => {
     const many = Array.from({ length: 40 }, (_, i) => tensor(`z${i}`, 'INT32', [1], [i]));
     const both = [tensor('a', 'INT32', [1], [1]), tensor('b', 'INT32', [1], [2])];
     await answers('two_ints', [...many, ...both], [{ data: [1] }, { data: [2] }]);
@@ -249,7 +249,7 @@ describe('shapes and names of the extension', () => {
     await refuses('two_ints', twice, /'z7' is given twice/);
   });
 
-  test('a parameter that is no arm of the message is refused', async () => {
+  test('a parameter without a set member of its oneof is refused', async () => {
     const got = await rules.asking.message({
       model_name: 'two_ints',
       inputs: [

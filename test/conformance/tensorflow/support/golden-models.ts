@@ -9,7 +9,7 @@ import { tensorDifference, TOLERANCE } from './compare-tensors.js';
 import type { Classes, EngineRunner } from './engine-run.js';
 import { type GoldenTensor, goldenTensor } from './golden-files.js';
 
-/** One call, in the order in which they were made. */
+/** One call; `cases.json` keeps the order in which they were made. */
 export interface ModelCase {
   readonly signature: string;
   readonly method: 'predict' | 'classify' | 'regress';

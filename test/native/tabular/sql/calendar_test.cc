@@ -16,7 +16,7 @@ TEST(Calendar, Weeks) {
   EXPECT_EQ(iso_week_of(days_of({2018, 12, 31})), 1);
 }
 
-TEST(Calendar, DatesOutOfText) {
+TEST(Calendar, ReadsDates) {
   EXPECT_EQ(date_of_text(" 2020-01-05 "), days_of({2020, 1, 5}));
   EXPECT_EQ(date_of_text("2020-1-5T9"), days_of({2020, 1, 5}));
   EXPECT_EQ(date_of_text("2020"), days_of({2020, 1, 1}));
@@ -28,7 +28,7 @@ TEST(Calendar, DatesOutOfText) {
   }
 }
 
-TEST(Calendar, TimestampsOutOfText) {
+TEST(Calendar, ReadsTimestamps) {
   bool unknown = false;
   const auto at = [&](std::string_view text) { return timestamp_of_text(text, unknown); };
   EXPECT_EQ(at("1970-01-02 00:00:01.5"), kDay + 1'500'000);
@@ -36,10 +36,10 @@ TEST(Calendar, TimestampsOutOfText) {
   EXPECT_EQ(at("1970-01-01 01:00:00+01:00"), 0);
   EXPECT_EQ(at("1970-01-01 00:00:00 UTC-2"), 7200 * kSecond);
   EXPECT_EQ(at("1970-01-01 5:6"), (5 * 60 + 6) * 60 * kSecond);
+  EXPECT_EQ(at("1970-01-01 "), 0) << "a trailing blank is ignored";
   for (const std::string_view bad :
-       {"1970-01-01 ", "1970-01-01 24:00:00", "1970-01-01 00:60", "1970-01-01 00:00:60",
+       {"1970-01-01 24:00:00", "1970-01-01 00:60", "1970-01-01 00:00:60",
         "1970-01-01 00:00:00+19:00", "1970-01 00:00"}) {
-    if (bad == "1970-01-01 ") continue;  // a blank at the end does not count
     EXPECT_EQ(at(bad), std::nullopt) << bad;
     EXPECT_FALSE(unknown) << bad;
   }
@@ -82,7 +82,7 @@ TEST(DatePattern, FormatsAndParses) {
   EXPECT_EQ(parsed("HH:mm", "24:00"), std::nullopt);
 }
 
-TEST(DatePattern, RefusesWhatItHasNot) {
+TEST(DatePattern, RefusesUnsupportedLetters) {
   for (const std::string_view bad :
        {"yyyy-MM-dd z", "QQQ", "'open", "[yyyy]", "yyyyyyy", "w", "EEEEE"}) {
     EXPECT_FALSE(DatePattern::compile(bad).ok()) << bad;

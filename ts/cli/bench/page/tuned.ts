@@ -123,7 +123,7 @@ export function tunedPart(report: TuneReport): Child {
   return [
     h('h2', {}, 'Tuning'),
     best === undefined
-      ? h('p', { class: 'warn bad' }, 'No settings kept the p99 bound.')
+      ? h('p', { class: 'warn bad' }, 'No settings met the p99 latency bound.')
       : [
           h('p', { class: 'lead' }, 'Best: ', h('b', {}, settingsWords(best.settings))),
           cards(report, best),

@@ -25,7 +25,7 @@ const UNITS: Readonly<Record<string, number>> = { us: 1, ms: 1000, s: 1_000_000 
 const EXIT_INTERRUPTED = 130;
 
 export interface TuneSettings {
-  /** undefined: gRPC, or what the model supports. */
+  /** undefined: gRPC. */
   readonly path: BenchPath | undefined;
   readonly batch: number;
   readonly batchGiven: boolean;
@@ -66,7 +66,7 @@ export function tuneSettings({ settings }: ParsedFlags, sweep: SweepOptions): Tu
     throw configError(
       '--paths',
       `expected ${ALL_PATHS.slice(1).join(', ')} with --tune: ` +
-        'the engine alone has no instances and batches',
+        'the engine alone has neither instances nor batches',
     );
   }
   const budget = settings.get(TUNE_SECONDS.name);
@@ -97,7 +97,7 @@ function latencyBound(text: string | undefined): number | undefined {
   );
 }
 
-/** Errors: UsageError; those of measureOf(), if the model is not served by its defaults. */
+/** Errors: UsageError; those of measureOf(), if the model cannot be served with its defaults. */
 export async function tuneModel(
   options: MeasureOptions,
   flags: ParsedFlags,
@@ -106,7 +106,8 @@ export async function tuneModel(
 ): Promise<Tuned> {
   const tuning = await asUsage(() => tuneSettings(flags, sweepOptions(flags)));
   if (/^[a-z][a-z\d+.-]*:\/\//i.test(options.target)) {
-    const text = `--tune: expected a MODEL, got ${echo(options.target)}: it starts its own servers`;
+    const got = echo(options.target);
+    const text = `--tune starts its own servers: expected a model's path, got ${got}`;
     throw new UsageError(ErrorCode.InvalidArgument, text);
   }
   const { model, hasRows } = await known(options, tuning);
@@ -163,7 +164,7 @@ async function known(
   return { model, hasRows };
 }
 
-/** The bar of each measurement; their number is not known in advance. */
+/** Shows progress for each measurement; the number of measurements is not known in advance. */
 function withProgress(start: StartTuned, progress: Progress, seconds: number): StartTuned {
   return async (settings) => {
     const server = await start(settings);
@@ -195,7 +196,7 @@ function writeOut(report: TuneReport, tuning: TuneSettings, print: (text: string
   const { configFile, batchingFile } = tuning;
   print(`\n${trialTable(report).map(visible).join('\n')}\n\n`);
   if (report.best === undefined) {
-    print('No settings kept the p99 bound; see the table for the fastest ones.\n');
+    print('No settings met the p99 latency bound; the table shows the fastest ones.\n');
     return;
   }
   print(`config.pbtxt:\n\n${report.config}`);

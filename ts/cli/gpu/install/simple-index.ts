@@ -68,7 +68,7 @@ function jsonLinks(text: string, page: string): ReadonlyMap<string, string> {
   }
 }
 
-/** Parses <a href="...">name</a>; the file is the last name of the link's path. */
+/** Parses <a href="...">name</a>; the file's name is the last part of the link's path. */
 export function pageLinks(html: string): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   for (const [, double, single] of html.matchAll(

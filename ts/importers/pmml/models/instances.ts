@@ -9,9 +9,15 @@ export interface Instances {
   readonly count: number;
   readonly fields: readonly string[];
   readonly element: XmlElement;
-  /** The field's text of every instance; one that is missing is a problem, and ''. */
+  /**
+   * The text of a field in every instance; a missing value is reported as a problem and given as
+   * ''.
+   */
   texts(field: string): string[];
-  /** The same; undefined where an instance has no such cell. Only a text may be ''. */
+  /**
+   * The same, but undefined where an instance has no such cell; an empty cell is a problem unless
+   * `isText`.
+   */
   given(field: string, isText: boolean): (string | undefined)[];
   has(field: string): boolean;
 }

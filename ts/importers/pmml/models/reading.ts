@@ -22,7 +22,7 @@ export function attempt<T>(context: ModelContext, at: XmlElement, fallback: T, r
 export function needed(context: ModelContext, element: XmlElement, name: string): string {
   const value = element.attributes[name];
   if (value === undefined) {
-    context.problems.add(context.place(element), `attribute ${name} is missing`);
+    context.problems.add(context.place(element), `attribute '${name}' is missing`);
   }
   return value ?? '';
 }

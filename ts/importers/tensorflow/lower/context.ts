@@ -215,7 +215,7 @@ export class OpContext {
 
   functionRef(name: string): FunctionRef {
     const value = this.#attribute(name, 'function', true);
-    return value?.value ?? this.fail(`attribute ${name} is missing`);
+    return value?.value ?? this.fail(`attribute '${name}' is missing`);
   }
 
   list(name: string): AttributeList {
@@ -234,8 +234,8 @@ export class OpContext {
     const value = this.node.attributes.get(name);
     if (value?.kind === kind) return value as Extract<Attribute, { kind: K }>;
     if (value?.kind === 'unserved type') this.fail(`tensors of ${value.value} are not supported`);
-    if (value !== undefined) this.fail(`attribute ${name}: expected ${kind}, got ${value.kind}`);
-    if (required) this.fail(`attribute ${name} is missing`);
+    if (value !== undefined) this.fail(`attribute '${name}': expected ${kind}, got ${value.kind}`);
+    if (required) this.fail(`attribute '${name}' is missing`);
     return undefined;
   }
 

@@ -165,7 +165,7 @@ describe('benchPage', () => {
     const report = tunedReport();
     const trials = report.trials.map((trial) => ({ ...trial, best: undefined }));
     const page = benchPage(reportOf([], { tuned: { ...report, trials, best: undefined } }));
-    assert.match(page, /No settings kept the p99 bound/);
+    assert.match(page, /No settings met the p99 latency bound/);
     assertNested(page);
   });
 });

@@ -212,7 +212,7 @@ test('reports all errors of support vectors at once', async () => {
   const told = await problems(FIELDS, vectors('functionName="classification"', 'x w c | k', parts));
   for (const part of [
     'an Array: expected n="3" values, got 2',
-    'attribute id is missing',
+    "attribute 'id' is missing",
     'expected a coefficient for each of 2 support vectors, got 1',
     "vector 'u'",
     'has no kernel',
@@ -285,7 +285,7 @@ test('reports all errors of a naive Bayes model at once', async () => {
     'has no PairCounts',
     "field 'c' is not a number",
     '<UniformDistribution> is not supported here',
-    'attribute threshold is missing',
+    "attribute 'threshold' is missing",
   ]) {
     assert.ok(told.includes(part), `${part}: ${told}`);
   }

@@ -264,7 +264,7 @@ test('reports all errors of rules at once', async () => {
     'algorithm="guess" is not supported',
     'rankBasis="luck" is not supported',
     'rank="0" is not supported',
-    'attribute leverage is missing',
+    "attribute 'leverage' is missing",
     'isMultiValued with antecedent is not supported',
   ]) {
     assert.ok(told.includes(part), `${part}: ${told}`);

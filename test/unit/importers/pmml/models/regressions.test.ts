@@ -88,7 +88,7 @@ test('reports all errors of a regression at once', async () => {
     'normalizationMethod="simplemax" is not supported',
     'intercept: "one" is not a number',
     "field 'c' is not a number",
-    'attribute coefficient is missing',
+    "attribute 'coefficient' is missing",
     "field 'z' is not declared",
     '"red" is not a number',
   ]) {
@@ -109,7 +109,7 @@ test('tables that do not fit the function are refused', async () => {
     /expected one table for 'a', got two/,
   );
   const bare = classes('<RegressionTable intercept="0"/><RegressionTable intercept="1"/>');
-  assert.match(await problems(CLASSES, bare), /attribute targetCategory is missing/);
+  assert.match(await problems(CLASSES, bare), /attribute 'targetCategory' is missing/);
 });
 
 const FACTORS = dictionary('x', 'w', 'c:string', 'y', 'k:string=a,b,c');

@@ -223,7 +223,7 @@ describe('64-bit attributes', () => {
   test('those that are missing, and methods that we do not have, are refused', () => {
     assert.throws(
       () => lower('StringToHashBucketFast', [tensor('x', 'string')], {}),
-      refuses(/attribute num_buckets is missing/),
+      refuses(/attribute 'num_buckets' is missing/),
     );
     assert.throws(
       () => lower('Fingerprint', [tensor('x', 'string', [2]), texts('md5')], {}),

@@ -25,7 +25,7 @@ export const typeNumbers = (dtypes: readonly Dtype[]): OnnxAttribute => ({
 /** An integer attribute with full 64-bit precision. */
 export function wideInt(cx: OpContext, name: string): bigint {
   const value = cx.node.attributes.get(name);
-  return value?.kind === 'int' ? value.value : cx.fail(`attribute ${name} is missing`);
+  return value?.kind === 'int' ? value.value : cx.fail(`attribute '${name}' is missing`);
 }
 
 /** The elements of a constant int64 input with full 64-bit precision. */

@@ -1,7 +1,7 @@
-// Batch normalization that was exported as arithmetic (Keras 3): x * scale + offset by constants of
-// the channels. Between convolutions and pools it becomes ONNX's operator, which the runtime fuses
-// into a preceding convolution, or computes together with the next operator in the blocked layout
-// of its convolutions. Importer's worker thread.
+// Batch normalization that was exported as arithmetic (Keras 3): x * scale + offset, with one
+// constant per channel. Between convolutions and pools it becomes ONNX's operator, which the
+// runtime fuses into a preceding convolution, or computes together with the next operator in the
+// blocked layout of its convolutions. Importer's worker thread.
 import type { OpContext } from '../../lower/context.js';
 import type { GraphBuilder } from '../../lower/graph-builder.js';
 import { numbersTensor, tensorBytes } from '../../lower/tensors.js';
@@ -13,7 +13,7 @@ interface Scaled {
   readonly scale: TensorValue;
 }
 
-/** By the names of products. */
+/** Keyed by the name of the product. */
 const NOTES = new WeakMap<GraphBuilder, Map<string, Scaled>>();
 
 // Rank of images; volumes have more.

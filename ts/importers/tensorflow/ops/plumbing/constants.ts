@@ -3,7 +3,7 @@ import type { Lowering, Operators } from '../../lower/context.js';
 
 const constant: Lowering = (cx) => {
   const attribute = cx.node.attributes.get('value');
-  if (attribute?.kind !== 'tensor') return cx.fail('attribute value is missing');
+  if (attribute?.kind !== 'tensor') return cx.fail("attribute 'value' is missing");
   return cx.constant(attribute.value);
 };
 
