@@ -10,7 +10,7 @@ import type {
   Shape,
   Tensor,
 } from '../types.js';
-import { quoted } from './errors.js';
+import { quoted } from './quoted.js';
 
 type Kind = Attribute['kind'];
 type ValueOf<K extends Kind> = Extract<Attribute, { kind: K }>['value'];

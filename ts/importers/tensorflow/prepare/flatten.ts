@@ -20,7 +20,7 @@ import type {
 } from '../types.js';
 import { attributeOf, functionAttribute, hasPlaceholders } from './attributes.js';
 import { Effects } from './effects.js';
-import { quoted } from './errors.js';
+import { quoted } from './quoted.js';
 import { CALL_DEPTH_MAX, FLAT_EDGES_MAX, FLAT_NAME_CHARS_MAX, FLAT_NODES_MAX } from './limits.js';
 import { argumentCount, bodyOf, Resolver, Scope } from './scope.js';
 import type { Body, Target, Where } from './scope.js';

@@ -4,7 +4,7 @@ import { modelInvalid } from '../../../base/errors.js';
 import type { FlatFunction, FunctionDef, FunctionRef, GraphDef, NodeDef } from '../types.js';
 import { attributesKey, functionsIn } from './attributes.js';
 import { hasStateEffect } from './effects.js';
-import { quoted } from './errors.js';
+import { quoted } from './quoted.js';
 import type { Flattener } from './flatten.js';
 import { checkAcyclic } from './prune.js';
 

@@ -13,7 +13,7 @@ import type {
   TableContents,
   Tensor,
 } from '../types.js';
-import { quoted } from './errors.js';
+import { quoted } from './quoted.js';
 import { Run, runBudget, type Session, type Value } from './interpreter.js';
 import { KERNELS } from './kernels/index.js';
 import { WARNINGS_MAX } from './limits.js';

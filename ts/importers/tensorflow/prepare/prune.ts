@@ -3,7 +3,7 @@
 import { modelInvalid } from '../../../base/errors.js';
 import type { FlatGraph, FlatNode, Ref } from '../types.js';
 import { hasStateEffect } from './effects.js';
-import { quoted } from './errors.js';
+import { quoted } from './quoted.js';
 
 const SHOWN_CYCLE_NODES = 8;
 /** Whether a node's functions have effects, as known by the caller; by default they have none. */

@@ -5,7 +5,7 @@ import { modelInvalid } from '../../../base/errors.js';
 import type { OpTable } from '../proto/op-defs.js';
 import type { ArgDef, Attributes, FunctionDef, GraphDef, NodeDef } from '../types.js';
 import { attributeOf, hasPlaceholders, substituted, withDefaults } from './attributes.js';
-import { quoted } from './errors.js';
+import { quoted } from './quoted.js';
 import { FLAT_EDGES_MAX } from './limits.js';
 
 /** One output argument of a node: `count` consecutive tensors. */

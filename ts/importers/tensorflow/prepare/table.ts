@@ -3,7 +3,7 @@
 import { modelInvalid } from '../../../base/errors.js';
 import type { Dtype, FlatNode, TableContents, Tensor } from '../types.js';
 import { typeAttribute } from './attributes.js';
-import { quoted } from './errors.js';
+import { quoted } from './quoted.js';
 import { TABLE_ENTRIES_MAX } from './limits.js';
 import { type Element, elementName, elementsOf, tensorFrom } from './tensors.js';
 

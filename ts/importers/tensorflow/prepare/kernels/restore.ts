@@ -4,7 +4,7 @@
 import { modelInvalid } from '../../../../base/errors.js';
 import type { Checkpoint, Dtype, Slice, Tensor, TensorData } from '../../types.js';
 import { attributeOf, typeAttribute } from '../attributes.js';
-import { quoted } from '../errors.js';
+import { quoted } from '../quoted.js';
 import type { Kernel, KernelCall, Kernels } from '../interpreter.js';
 import { stringsOf } from '../tensors.js';
 import { tensorInput } from './inputs.js';

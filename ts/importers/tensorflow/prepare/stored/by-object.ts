@@ -16,7 +16,7 @@ import type {
   SavedObjects,
 } from '../../types.js';
 import { functionAttribute } from '../attributes.js';
-import { quoted } from '../errors.js';
+import { quoted } from '../quoted.js';
 import { StoredTensor } from '../kernels/restore.js';
 import { checkFits } from '../kernels/variables.js';
 import { resourceId, resourceKind, type SessionState } from '../state.js';

@@ -1,4 +1,4 @@
-// Errors of graph preparation about the model. Importer's worker thread.
+// Names from a model's file, quoted for error texts. Importer's worker thread.
 
 const QUOTED_CHARS_MAX = 200;
 
