@@ -1,6 +1,7 @@
 // Common part of TensorFlow Serving's rpcs: their context, reading a message that names its model,
 // and mapping an error to a status. Control plane; the gRPC listener's thread. Source: tfserving.md
 // 1.10, 2.
+import { PREDICT_REQUEST } from '../../protobuf/generated/tensorflow-serving-fields.js';
 import type { ModelControl } from '../control.js';
 import { ERRORS, ErrorCode, ServalError } from '../../base/errors.js';
 import type { Missing } from '../../engine/missing.js';
@@ -79,7 +80,7 @@ export function readRequest(
   const reader = requestReader(message, name);
   let spec: ModelSpecMessage | undefined;
   while (reader.next()) {
-    if (reader.field === 1) {
+    if (reader.field === PREDICT_REQUEST.modelSpec) {
       spec ??= emptyModelSpec();
       readModelSpec(reader.nested('ModelSpec'), spec);
     } else {

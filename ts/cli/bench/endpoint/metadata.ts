@@ -1,5 +1,6 @@
 // Gets a model's metadata from a server: by V2 and by TensorFlow Serving's APIs, over REST and
 // gRPC. Control plane, main thread. Source: docs/reference/protocols.
+import { MODEL_METADATA_REQUEST } from '../../../protobuf/generated/inference-fields.js';
 import { DEFAULT_SIGNATURE } from '../../../base/signatures.js';
 import { ErrorCode, ServalError, reasonOf } from '../../../base/errors.js';
 import type { InputInfo } from '../../../library/types.js';
@@ -79,7 +80,10 @@ export async function grpcMetadata(
   tlsCa: string | undefined,
 ): Promise<Metadata> {
   const { model, version } = place;
-  const message = new ProtobufWriter().string(1, model).string(2, version).concat();
+  const message = new ProtobufWriter()
+    .string(MODEL_METADATA_REQUEST.name, model)
+    .string(MODEL_METADATA_REQUEST.version, version)
+    .concat();
   const call = `${V2_SERVICE}/ModelMetadata`;
   const answer = await grpcCall({ ...place, tlsCa }, call, prefixed(message));
   const { value } = decodeWire(answer, MODEL_METADATA_RESPONSE, 'ModelMetadata');

@@ -1,5 +1,6 @@
 // TensorFlow Serving's PredictionService: the signatures of a version, and one Predict. Control
 // plane. Source: proto/wire/tensorflow_serving.proto; tfserving.md 2.
+import { PREDICT_RESPONSE } from '../../../protobuf/generated/tensorflow-serving-fields.js';
 import { ErrorCode, ServalError } from '../../../base/errors.js';
 import { elementValues } from '../../../library/elements.js';
 import { columnsOf } from '../../../library/table-request.js';
@@ -44,7 +45,7 @@ function predicted(message: Buffer): Outputs {
   const reader = new WireReader(message, 'PredictResponse', 0, ErrorCode.Internal);
   const tensors: Tensor[] = [];
   while (reader.next()) {
-    if (reader.field !== 1) {
+    if (reader.field !== PREDICT_RESPONSE.outputs) {
       reader.skip();
       continue;
     }

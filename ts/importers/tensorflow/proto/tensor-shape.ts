@@ -1,5 +1,9 @@
 // Reads tensorflow.TensorShapeProto. Importer's worker thread; pure.
 // Source: tensorflow/core/framework/tensor_shape.proto.
+import {
+  TENSOR_SHAPE_PROTO,
+  TENSOR_SHAPE_PROTO_DIM as DIM,
+} from '../../../protobuf/generated/tensorflow-fields.js';
 import { modelInvalid } from '../../../base/errors.js';
 import type { WireReader } from '../../../protobuf/reader.js';
 import type { Shape, TensorShapeDef } from '../types.js';
@@ -44,8 +48,9 @@ function readDims(reader: WireReader): Dims {
   const dims: Dim[] = [];
   let unknownRank = false;
   while (reader.next()) {
-    if (reader.field === 2) dims.push(readDim(reader.nested('TensorShapeProto.Dim')));
-    else if (reader.field === 3) unknownRank = readBool(reader);
+    if (reader.field === TENSOR_SHAPE_PROTO.dim)
+      dims.push(readDim(reader.nested('TensorShapeProto.Dim')));
+    else if (reader.field === TENSOR_SHAPE_PROTO.unknownRank) unknownRank = readBool(reader);
     else reader.skip();
     if (dims.length > RANK_MAX) {
       throw modelInvalid(`TensorShapeProto: expected at most ${RANK_MAX} dimensions, got more`);
@@ -58,8 +63,8 @@ function readDim(reader: WireReader): Dim {
   let size = 0n;
   let name = '';
   while (reader.next()) {
-    if (reader.field === 1) size = readInt64(reader);
-    else if (reader.field === 2) name = reader.string();
+    if (reader.field === DIM.size) size = readInt64(reader);
+    else if (reader.field === DIM.name) name = reader.string();
     else reader.skip();
   }
   return { size, name };
