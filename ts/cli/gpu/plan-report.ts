@@ -1,6 +1,7 @@
 // `serval inspect` of a TensorRT engine: the file is opaque, so this reports its configuration.
 // Control plane. Loads nothing.
 import { stat } from 'node:fs/promises';
+import { TENSORRT_FILE } from '../../base/file-names.js';
 import { DEFAULT_SIGNATURE } from '../../base/signatures.js';
 import { modelInvalid } from '../../base/errors.js';
 import { planHead } from '../../models/placement/plan/load.js';
@@ -35,7 +36,7 @@ export async function planReport(model: FoundModel, version: FoundVersion): Prom
   if (why) throw modelInvalid(path, why);
   const plan = planOf(config);
   try {
-    planModel(plan, 'model.plan');
+    planModel(plan, TENSORRT_FILE);
   } catch (error) {
     throw modelInvalid(path, (error as Error).message);
   }

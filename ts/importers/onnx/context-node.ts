@@ -4,6 +4,14 @@
 // operator EPContext (com.microsoft).
 import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
+import { CONTRIB_DOMAIN } from '../../model/onnx-names.js';
+import {
+  VARINT_BYTES_MAX,
+  WIRE_FIXED32,
+  WIRE_FIXED64,
+  WIRE_LENGTH,
+  WIRE_VARINT,
+} from '../../protobuf/wire.js';
 import {
   ATTRIBUTE_PROTO,
   FUNCTION_PROTO,
@@ -19,20 +27,13 @@ export interface ContextNode {
 }
 
 const OP = 'EPContext';
-const DOMAIN = 'com.microsoft';
 
 const READ_BYTES = 16_384;
 /** Maximum size of a tag and a length. */
 const HEAD_BYTES = 20;
-const VARINT_BYTES_MAX = 10;
 const TEXT_BYTES_MAX = 4096;
 /** Nesting of bodies; protobuf's own decoders stop at this many messages. */
 const DEPTH_MAX = 100;
-
-const WIRE_VARINT = 0;
-const WIRE_FIXED64 = 1;
-const WIRE_LENGTH = 2;
-const WIRE_FIXED32 = 5;
 
 /**
  * The first such node, including those in bodies and functions. undefined: there is none, or the
@@ -106,7 +107,7 @@ class Search {
     const isContext =
       texts.get(NODE_PROTO.opType)?.bytes === OP.length &&
       (await text(NODE_PROTO.opType)) === OP &&
-      (await text(NODE_PROTO.domain)) === DOMAIN;
+      (await text(NODE_PROTO.domain)) === CONTRIB_DOMAIN;
     let source = '';
     for (const attribute of attributes) {
       const parts = new Map<number, Span>();

@@ -1,6 +1,7 @@
 // Writes V2 ModelInferRequest messages with raw contents, the form that EngineControl.warmUp
 // accepts. Model and version stay empty: the engine gets the handle instead. Control plane; pure.
 // Source: proto/wire/inference.proto.
+import { WIRE_LENGTH } from '../../protobuf/wire.js';
 import {
   MODEL_INFER_REQUEST,
   MODEL_INFER_REQUEST_INFER_INPUT_TENSOR as INPUT_TENSOR,
@@ -9,8 +10,6 @@ import {
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import type { Tensor } from './tensor.js';
 import { WARMUP_BYTES_MAX } from './tensor.js';
-
-const WIRE_BYTES = 2;
 
 function varintBytes(value: number): number[] {
   const out: number[] = [];
@@ -25,7 +24,7 @@ function varintBytes(value: number): number[] {
 
 /** Tag and length of a length-delimited field. */
 function fieldHead(field: number, bytes: number): Uint8Array {
-  return Uint8Array.from([...varintBytes(field * 8 + WIRE_BYTES), ...varintBytes(bytes)]);
+  return Uint8Array.from([...varintBytes(field * 8 + WIRE_LENGTH), ...varintBytes(bytes)]);
 }
 
 function bytesField(field: number, bytes: Uint8Array): Uint8Array {

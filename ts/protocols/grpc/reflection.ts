@@ -1,6 +1,7 @@
 // Server reflection, v1 and v1alpha: lists this server's services and their descriptors, so that
 // tools such as grpcurl need no .proto files. Control plane: the listener's thread. Source:
 // proto/wire/reflection.proto and the published gRPC server reflection protocol.
+import { GRPC_CODE } from '../../base/grpc-codes.js';
 import {
   ERROR_RESPONSE,
   FILE_DESCRIPTOR_RESPONSE,
@@ -28,10 +29,6 @@ export const REFLECTION_SERVICES: readonly string[] = [
   'grpc.reflection.v1.ServerReflection',
   'grpc.reflection.v1alpha.ServerReflection',
 ];
-
-const CODE_INVALID_ARGUMENT = 3;
-const CODE_NOT_FOUND = 5;
-const CODE_UNIMPLEMENTED = 12;
 
 interface ReflectionRequest {
   host: string;
@@ -78,7 +75,7 @@ function writeFile(
   found: { readonly base64: string } | undefined,
   what: string,
 ): void {
-  if (found === undefined) writeError(out, CODE_NOT_FOUND, `${what} is not known`);
+  if (found === undefined) writeError(out, GRPC_CODE.NOT_FOUND, `${what} is not known`);
   else {
     const file = Buffer.from(found.base64, 'base64');
     out.message(SERVER_REFLECTION_RESPONSE.fileDescriptorResponse, (response) =>
@@ -113,10 +110,10 @@ function writeAnswer(
     }
     case SERVER_REFLECTION_REQUEST.fileContainingExtension:
     case SERVER_REFLECTION_REQUEST.allExtensionNumbersOfType:
-      writeError(out, CODE_UNIMPLEMENTED, 'there are no extensions: all files are proto3');
+      writeError(out, GRPC_CODE.UNIMPLEMENTED, 'there are no extensions: all files are proto3');
       return;
     default:
-      writeError(out, CODE_INVALID_ARGUMENT, 'the request has no known field');
+      writeError(out, GRPC_CODE.INVALID_ARGUMENT, 'the request has no known field');
   }
 }
 

@@ -23,6 +23,7 @@ import {
   notFoundText,
   unknownLabelText,
   withBlockedReason,
+  QUEUE_FULL,
 } from './documents.js';
 
 export interface ServingOptions {
@@ -37,9 +38,6 @@ export interface ServingOptions {
 /** Maximum UTF-8 bytes of a status text; longer ones are cut. Source: grpc_status_util.cc. */
 const MESSAGE_BYTES_MAX = 1024;
 const CUT_MARK = '...TRUNCATED';
-
-/** Clients match TensorFlow Serving's text; Serval's own follows it. */
-const QUEUE_FULL = 'The batch scheduling queue to which this task was submitted is full';
 
 /** A reader whose errors blame the client. */
 export function requestReader(message: Uint8Array, name: string): WireReader {

@@ -7,7 +7,7 @@ import {
   INFER_PARAMETER,
   INFER_TENSOR_CONTENTS as CONTENTS,
 } from '../../../protobuf/generated/inference-fields.js';
-import { BINARY_TYPE, JSON_TYPE } from '../../../base/media-types.js';
+import { BINARY_TYPE, JSON_TYPE, JSON_LENGTH_HEADER } from '../../../base/media-types.js';
 import { elementCount } from '../../../model/shape.js';
 import { configError } from '../../../config/values/values.js';
 import { ErrorCode, ServalError } from '../../../base/errors.js';
@@ -285,5 +285,5 @@ const typeFields = (jsonBytes: number): LoadRequest['fields'] =>
     ? [['content-type', JSON_TYPE]]
     : [
         ['content-type', BINARY_TYPE],
-        ['inference-header-content-length', String(jsonBytes)],
+        [JSON_LENGTH_HEADER.toLowerCase(), String(jsonBytes)],
       ];

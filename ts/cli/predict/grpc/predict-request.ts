@@ -17,7 +17,6 @@ import { dataTypeOf } from '../../../model/datatype.js';
 import { ProtobufWriter } from '../../../protobuf/writer.js';
 import { textsOf } from './contents.js';
 
-export const PREDICTION_SERVICE = '/tensorflow.serving.PredictionService';
 export const SIGNATURES = 'signature_def';
 
 /** Identifies a model. */

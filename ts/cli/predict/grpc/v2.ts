@@ -1,5 +1,6 @@
 // V2 over gRPC: metadata, and one ModelInfer with raw tensors. Control plane.
 // Source: proto/wire/inference.proto.
+import { INFERENCE_SERVICE } from '../../../base/services.js';
 import { MAP_ENTRY } from '../../../protobuf/generated/map-entry-fields.js';
 import {
   MODEL_METADATA_REQUEST,
@@ -33,8 +34,6 @@ import type { Channel } from './channel.js';
 import { typedBytes } from './contents.js';
 import { columnTensors, tensorColumns } from './columns.js';
 
-const SERVICE = '/inference.GRPCInferenceService';
-
 /** One tensor of a response. */
 export interface AnswerTensor {
   readonly name: string;
@@ -50,7 +49,7 @@ export async function openV2(channel: Channel, target: RemoteTarget): Promise<Ca
   const asked = new ProtobufWriter()
     .string(MODEL_METADATA_REQUEST.name, target.model)
     .string(MODEL_METADATA_REQUEST.version, target.version);
-  const reply = await channel.call(`${SERVICE}/ModelMetadata`, asked.toBuffer());
+  const reply = await channel.call(`/${INFERENCE_SERVICE}/ModelMetadata`, asked.toBuffer());
   const { value } = decodeWire(reply, MODEL_METADATA_RESPONSE, 'ModelMetadataResponse');
   const inputs = read.children(value, 'inputs').map(
     (one): InputInfo => ({
@@ -72,7 +71,7 @@ export async function openV2(channel: Channel, target: RemoteTarget): Promise<Ca
       const tensors = isTable ? columnTensors(inputs, columns) : encodeInputs(inputs, columns);
       const more = isTable ? { string_datatype: 'STRING', ...parameters } : parameters;
       const message = inferRequest(target, tensors, outputs, more);
-      const answer = answerTensors(await channel.call(`${SERVICE}/ModelInfer`, message));
+      const answer = answerTensors(await channel.call(`/${INFERENCE_SERVICE}/ModelInfer`, message));
       return isTable ? tensorColumns(answer) : tensorsOf(answer);
     },
     close: () => Promise.resolve(channel.close()),

@@ -1,5 +1,6 @@
 // Reads tensorflow.TensorShapeProto. Importer's worker thread; pure.
 // Source: tensorflow/core/framework/tensor_shape.proto.
+import { TENSORFLOW_RANK_MAX } from '../../../base/limits.js';
 import {
   TENSOR_SHAPE_PROTO,
   TENSOR_SHAPE_PROTO_DIM as DIM,
@@ -8,9 +9,6 @@ import { modelInvalid } from '../../../base/errors.js';
 import type { WireReader } from '../../../protobuf/reader.js';
 import type { Shape, TensorShapeDef } from '../types.js';
 import { readBool, readInt64 } from './read-context.js';
-
-/** TensorFlow's own limit. */
-export const RANK_MAX = 254;
 
 interface Dim {
   readonly size: bigint;
@@ -52,8 +50,10 @@ function readDims(reader: WireReader): Dims {
       dims.push(readDim(reader.nested('TensorShapeProto.Dim')));
     else if (reader.field === TENSOR_SHAPE_PROTO.unknownRank) unknownRank = readBool(reader);
     else reader.skip();
-    if (dims.length > RANK_MAX) {
-      throw modelInvalid(`TensorShapeProto: expected at most ${RANK_MAX} dimensions, got more`);
+    if (dims.length > TENSORFLOW_RANK_MAX) {
+      throw modelInvalid(
+        `TensorShapeProto: expected at most ${TENSORFLOW_RANK_MAX} dimensions, got more`,
+      );
     }
   }
   return { unknownRank, dims };

@@ -4,6 +4,7 @@
 import { constants } from 'node:fs';
 import { copyFile, link, open, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { ONNX_FILE, TENSORRT_FILE } from '../../../base/file-names.js';
 import { ErrorCode, ServalError } from '../../../base/errors.js';
 import type {
   EngineControl,
@@ -16,8 +17,6 @@ import { TENSORRT } from '../tensorrt-cache.js';
 import { makeHeldFolder, planPlace, type Locks } from './held-folders.js';
 import { PLAN_HEAD_BYTES, planModel, planProblem } from './wrapper.js';
 
-const PLAN_FILE = 'model.plan';
-const WRAPPER_FILE = 'model.onnx';
 /** Prefix of engine-building options, which are not needed here. */
 const PROFILE_PREFIX = 'trt_profile_';
 
@@ -36,14 +35,14 @@ export async function loadPlan(
   const { path = '', plan, ...rest } = spec;
   if (plan === undefined) throw new ServalError(ErrorCode.Internal, 'a plan without tensors');
   const bytes = await checkFile(path);
-  const model = about(path, () => planModel(plan, PLAN_FILE));
+  const model = about(path, () => planModel(plan, TENSORRT_FILE));
   const providers = about(path, () => planProviders(spec, facts));
   const folder = await makeHeldFolder(planPlace(cacheFolder), locks);
   let keeps = false;
   try {
-    const wrapper = join(folder, WRAPPER_FILE);
+    const wrapper = join(folder, ONNX_FILE);
     await writeFile(wrapper, model);
-    await linkOrCopy(path, join(folder, PLAN_FILE));
+    await linkOrCopy(path, join(folder, TENSORRT_FILE));
     // Optimizers cannot improve a single node, so they are turned off.
     const own = { ...rest, path: wrapper, providers, graphOptimization: 0, ownFolder: folder };
     const loaded = await engine.load(own);
@@ -150,7 +149,7 @@ function about<T>(path: string, work: () => T): T {
 /** Replaces paths of the temporary folder by the engine's path in error texts. */
 function named(error: unknown, folder: string, path: string): unknown {
   if (!(error instanceof ServalError)) return error;
-  const files = [join(folder, PLAN_FILE), join(folder, WRAPPER_FILE)];
+  const files = [join(folder, TENSORRT_FILE), join(folder, ONNX_FILE)];
   const text = files.reduce((message, file) => message.replaceAll(file, path), error.message);
   return text === error.message ? error : new ServalError(error.code, text);
 }
