@@ -1,9 +1,9 @@
-// Bundles dist/ and the JavaScript packages it needs into dist/bundle/: what `serval` runs. Native
-// addons are named by file. Build time only.
+// Bundles dist/ and the JavaScript packages it needs into dist/bundle/, the program that `serval`
+// runs. Native addons are loaded by file name. Build time only.
 //
-// What a server runs is one CommonJS file for each of its threads: half of the time from the start
-// of the process to the ready line went into finding, checking and linking 80 small ES modules
-// (0.24 s, 0.18 s so). What is run by hand, or once for a model, is ES modules that share chunks.
+// A server loads one CommonJS file for each of its threads: 80 small ES modules would take half of
+// the time from the start of the process to the ready line to find, check and link (0.24 s instead
+// of 0.18 s). Commands that are run by hand, or once for a model, are ES modules that share chunks.
 import { copyFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, dirname, join, relative, resolve } from 'node:path';
@@ -53,7 +53,7 @@ const otherCommands = {
 
 const SHARED = {
   outdir: folder,
-  // All files are in one folder: the workers' files are beside the one that starts them, as in
+  // All files are in one folder: the workers' files are next to the file that starts them, as in
   // dist.
   entryNames: '[name]',
   bundle: true,
@@ -76,7 +76,7 @@ export async function bundle() {
   return readdirSync(folder).length;
 }
 
-// Writes NAME.cjs, which runs NAME.code.cjs through load.cjs, with V8's compiled code beside it.
+// Writes NAME.cjs, which runs NAME.code.cjs through load.cjs, and V8's compiled code for it.
 function writeLoaded(name) {
   const { codeOf, scriptOf } = createRequire(import.meta.url)(loader);
   const entry = join(folder, `${name}.cjs`);

@@ -1,5 +1,5 @@
-// The package suite: the tarball of `make package` where there is nothing else, not even a PATH,
-// and the npm package installed without a registry, on every Node that is supported. Each serves
+// The package suite: the tarball of `make package` on a machine without any other program, not even
+// a PATH, and the npm package installed without a registry, on every supported Node. Each serves
 // one inference over each protocol. Prints "N passed, N failed, N skipped". Test time only.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -33,7 +33,7 @@ import { check, serveOnce } from './packaging/served.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const BYTES_MAX = 80e6;
-// An environment with no variable set and no folder that is searched for programs.
+// An environment with an empty PATH folder and no other variable.
 const BARE = { PATH: '/nowhere' };
 
 function makePackage() {

@@ -1,6 +1,6 @@
-// Formats the sources: C++ by clang-format, TypeScript and JavaScript by Biome, as .clang-format
-// and biome.json say.
-//   node scripts/format.mjs [--check]      --check writes nothing: names what differs, exit 1
+// Formats the sources: C++ with clang-format, TypeScript and JavaScript with Biome, as
+// .clang-format and biome.json define.
+// node scripts/format.mjs [--check]      --check writes nothing: lists files that differ, exit 1
 // Build time only.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// Lists the npm packages that run in the shipped program, and collects their licence texts. Build
+// Lists the npm packages that the shipped program contains, and collects their licence texts. Build
 // time only.
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -9,7 +9,7 @@ import { startCppGrpcEcho, startGrpcEcho } from '../contenders/echoes.mjs';
 import { buildProgram, hasTarget } from '../context.mjs';
 import { grpcLoad, holdGrpc, oneAtATime } from '../load/grpc-load.mjs';
 import { grpcFrame } from '../load/h2load.mjs';
-import { nativeLoad, parseLoad, planOf } from '../load/native-load.mjs';
+import { nativeLoad, parseLoad, scheduleOf } from '../load/native-load.mjs';
 import { pickCores } from '../machine.mjs';
 import { Skipped } from '../runner.mjs';
 import { testContext } from './support.mjs';
@@ -115,7 +115,7 @@ test('the C++ echo answers whole messages, and each one of a stream', async (t) 
 test('calls in flight, streams and a fixed rate are measured', async (t) => {
   const { context, echo } = await openEcho(t, startCppGrpcEcho, 'grpc_echo');
   if (echo === undefined) return;
-  const measure = (plan, call = CALL) => grpcLoad(context, echo, call, plan)(0.2);
+  const measure = (schedule, call = CALL) => grpcLoad(context, echo, call, schedule)(0.2);
   const closed = await measure({ how: 'closed', connections: 3, count: 8 });
   assert.ok(closed.requests > 8 && closed.cpuUs > 0 && closed.p50Us <= closed.p99Us);
   const few = await measure({ how: 'awake', connections: 1, count: 1 });
@@ -221,11 +221,11 @@ test('REST is loaded over HTTP/2 and HTTP/1.1, and a refusal says why', async (t
     t.after(() => server.close());
     const address = { host: '127.0.0.1', port: server.address().port, pid: process.pid };
     const request = { method: 'POST', path: '/v1/x', headers: { 'X-Key': 'k' }, body };
-    const plan = planOf({ how: 'closed', connections: 2, count: http2 ? 8 : 2 });
-    const sample = await nativeLoad(context, address, request, { http2, plan })(0.1);
+    const schedule = scheduleOf({ how: 'closed', connections: 2, count: http2 ? 8 : 2 });
+    const sample = await nativeLoad(context, address, request, { http2, schedule })(0.1);
     assert.ok(sample.requests > 8, `${http2}: ${sample.requests}`);
     assert.equal(sample.bytesPerAnswer, body.length);
-    const wrong = nativeLoad(context, address, { ...request, path: '/' }, { http2, plan })(0.1);
+    const wrong = nativeLoad(context, address, { ...request, path: '/' }, { http2, schedule })(0.1);
     await assert.rejects(wrong, /load: status 400: \{"a":1\}/);
   }
 });

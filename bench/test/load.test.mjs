@@ -69,7 +69,10 @@ test('h2load: the summary and the log become a sample', () => {
 test('h2load: failures, other statuses and answers of another length are errors', () => {
   assert.throws(() => parseH2load(h2({ failed: 1 }), log, 60), /failed requests/);
   assert.throws(() => parseH2load(h2({ others: 1 }), log, 60), /failed requests/);
-  assert.throws(() => parseH2load(h2({ bytes: 0 }), log, 60), /answers of 0 bytes .* expected 65/);
+  assert.throws(
+    () => parseH2load(h2({ bytes: 0 }), log, 60),
+    /responses of 0 bytes .* expected 65/,
+  );
   assert.throws(() => parseH2load('oops', log, 60), /no line like/);
 });
 

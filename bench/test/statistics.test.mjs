@@ -1,4 +1,4 @@
-// The arithmetic of the table: medians, pairs, targets.
+// Tests the arithmetic of the table: medians, pairs, targets.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {

@@ -11,6 +11,7 @@ export const TYPESCRIPT_FOLDER = 'ts/protobuf/generated';
 const BOTH = [
   'inference.proto',
   'onnx.proto',
+  'prediction_log.proto',
   'tensorflow.proto',
   'tensorflow_serving.proto',
   'wrappers.proto',
@@ -21,7 +22,6 @@ const TYPESCRIPT_ONLY = [
   'files/checkpoint.proto',
   'files/descriptor.proto',
   'files/mleap.proto',
-  'files/prediction_log.proto',
   'health.proto',
   'reflection.proto',
   'session_bundle.proto',

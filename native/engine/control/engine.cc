@@ -13,8 +13,8 @@
 #include "engine/model/refusals.h"
 #include "engine/model/running_scope.h"
 #include "engine/model/serve.h"
+#include "engine/request/catch_exceptions.h"
 #include "engine/request/completion.h"
-#include "engine/request/guarded.h"
 
 namespace serval {
 
@@ -38,6 +38,7 @@ Engine::Engine(EngineOptions options)
       inflating_("sv-inflate", kInflateThreads, false),
       freeing_("sv-free", 1, false),
       trimmer_(budget_, [this] { poke_lanes(true); }) {
+  budget_->blocks().on_first_block([this] { trimmer_.note(); });
   gpu::PinnedPool::process().set_limit(options_.pinned_pool_bytes);
   const size_t slash = options_.onnxruntime_library.rfind('/');
   if (slash != std::string::npos) {  // `serval gpu install` puts CUDA's beside it
@@ -60,7 +61,9 @@ Engine::~Engine() {
   quick_.finish();
   inflating_.finish();
   freeing_.finish();
+  budget_->blocks().on_first_block({});
   trimmer_.finish();
+  budget_->blocks().drop_unused(0);
 }
 
 std::shared_ptr<Engine> Engine::acquire(const EngineOptions& options) {
@@ -179,7 +182,8 @@ Result<std::shared_ptr<Model>> Engine::load_model(ModelSpec spec) {
 }
 
 void Engine::run_load(ModelSpec spec, Request& request) {
-  Result<std::shared_ptr<Model>> model = guarded([&] { return load_model(std::move(spec)); });
+  Result<std::shared_ptr<Model>> model =
+      catch_exceptions([&] { return load_model(std::move(spec)); });
   if (!model.ok()) {
     finish_request(request, model.error());
     return;
@@ -240,7 +244,8 @@ void Engine::warm_up(uint32_t handle, Protocol protocol, std::vector<uint8_t> me
   request.home = std::move(home);
   const bool started =
       loads_.start([this, handle, protocol, message = std::move(message), &request] {
-        Status done = guarded([&] { return run_warm_up(handle, protocol, message, request); });
+        Status done =
+            catch_exceptions([&] { return run_warm_up(handle, protocol, message, request); });
         if (done.ok()) return finish_request(request);
         request.response.clear();
         finish_request(request, done.error());
@@ -291,7 +296,7 @@ Status Engine::run_warm_up(uint32_t handle, Protocol protocol, std::span<const u
 void Engine::take_request_log(Request& request, std::shared_ptr<Home> home) {
   request.home = std::move(home);
   const bool started = quick_.start([this, &request] {
-    const Status taken = guarded([&] { return run_take_request_log(request); });
+    const Status taken = catch_exceptions([&] { return run_take_request_log(request); });
     if (taken.ok()) finish_request(request);
     else finish_request(request, taken.error());
   });

@@ -14,7 +14,7 @@ import { sharedMemoryControl } from '../../../ts/server/admin/shared-memory.js';
 import { createModelControl } from '../../../ts/server/admin/model-control.js';
 import type { ModelControlMode } from '../../../ts/config/config.js';
 import { ErrorCode } from '../../../ts/base/errors.js';
-import { createLogger, LevelControl } from '../../../ts/base/logger.js';
+import { createLogger, LogLevels } from '../../../ts/base/logger.js';
 import type { LogSwitches } from '../../../ts/base/logger.js';
 import { startSource } from '../registry/sources/source-setup.js';
 import type { SetupChange, SourceSetup } from '../registry/sources/source-setup.js';
@@ -42,7 +42,7 @@ async function setup(
     control: { mode, settleMs: 0, fileSystemPollSeconds: 0, ...change.control },
   });
   const { source, registry } = started;
-  const levels = new LevelControl('info');
+  const levels = new LogLevels('info');
   return {
     ...started,
     tempRoot,
@@ -324,7 +324,7 @@ test('reload scans files and folders again', async (t) => {
 test('log settings are read and changed, all of a change or none', async (t) => {
   const folder = filledFolder(t, TWO);
   const { source, registry } = await setup(t, folder);
-  const levels = new LevelControl('info');
+  const levels = new LogLevels('info');
   const seen: LogSwitches[] = [];
   const control = createModelControl({
     source,

@@ -1,15 +1,15 @@
-// Shared parts of the load client's tests: plans, a request, and a run against a Node server.
+// Shared parts of the load client's tests: schedules, a request, and a run against a Node server.
 import { once } from 'node:events';
 import type { AddressInfo, Server } from 'node:net';
 import { NativeClient, type NativeResult } from '../../../ts/cli/bench/load/native-client.js';
 import {
   now,
-  type LoadPlan,
+  type LoadSchedule,
   type LoadRequest,
   type ServerTarget,
 } from '../../../ts/cli/bench/load/sender.js';
 
-const PLAN: LoadPlan = {
+const SCHEDULE: LoadSchedule = {
   loop: 'closed',
   concurrency: 1,
   rate: 0,
@@ -49,12 +49,12 @@ export const targetOf = (
   more: Partial<ServerTarget> = {},
 ): ServerTarget => ({ kind, host: '127.0.0.1', port, tlsCa: undefined, ...more });
 
-/** Runs a plan and returns its result. */
-export async function runPlan(
+/** Runs a schedule and returns its result. */
+export async function runSchedule(
   client: NativeClient,
   request: LoadRequest,
-  plan: Partial<LoadPlan>,
+  schedule: Partial<LoadSchedule>,
 ): Promise<NativeResult> {
-  await client.prepare(request, { ...PLAN, ...plan });
+  await client.prepare(request, { ...SCHEDULE, ...schedule });
   return client.go(now());
 }

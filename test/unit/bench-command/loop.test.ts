@@ -6,7 +6,7 @@ import { Loop } from '../../../ts/cli/bench/load/loop.js';
 import type { Pacer } from '../../../ts/cli/bench/load/pacer.js';
 import {
   now,
-  type LoadPlan,
+  type LoadSchedule,
   type OnAnswer,
   type Sender,
 } from '../../../ts/cli/bench/load/sender.js';
@@ -56,7 +56,7 @@ class FakeSender implements Sender {
   }
 }
 
-const PLAN: LoadPlan = {
+const SCHEDULE: LoadSchedule = {
   loop: 'closed',
   concurrency: 3,
   rate: 0,
@@ -71,8 +71,8 @@ const countOf = (data: HistogramData): number => {
   all.merge(data);
   return all.count;
 };
-const run = (sender: Sender, plan: Partial<LoadPlan>) =>
-  new Loop(sender, { ...PLAN, ...plan }, new TimerPacer() as unknown as Pacer).run(now());
+const run = (sender: Sender, schedule: Partial<LoadSchedule>) =>
+  new Loop(sender, { ...SCHEDULE, ...schedule }, new TimerPacer() as unknown as Pacer).run(now());
 
 test('a closed loop keeps a number in flight, and responses trigger the next', async () => {
   const sender = new FakeSender((_, done) => setTimeout(done, 2));
@@ -107,8 +107,8 @@ test('errors are counted, with the first of them, and have no latency', async ()
 
 test('an open loop sends by the clock, whatever comes back', async () => {
   const sender = new FakeSender((_, done) => setTimeout(done, 30));
-  const plan = { loop: 'open', rate: 500, measureMs: 200, warmupMs: 0 } as const;
-  const { failed, latencies } = await run(sender, plan);
+  const schedule = { loop: 'open', rate: 500, measureMs: 200, warmupMs: 0 } as const;
+  const { failed, latencies } = await run(sender, schedule);
   assert.equal(sender.sent, 100);
   assert.deepEqual([failed, countOf(latencies)], [0, 100]);
   assert.ok(sender.most > 5, `${sender.most} in flight`);
@@ -117,8 +117,8 @@ test('an open loop sends by the clock, whatever comes back', async () => {
 test('counts the time that a request waits for a slow server from its due time', async () => {
   // One at a time, 10 ms each, one due every 5 ms: the last one waits for half of the time.
   const sender = new FakeSender((_, done) => setTimeout(done, 10), 1);
-  const plan = { loop: 'open', rate: 200, measureMs: 200, warmupMs: 0 } as const;
-  const { failed, latencies, late } = await run(sender, plan);
+  const schedule = { loop: 'open', rate: 200, measureMs: 200, warmupMs: 0 } as const;
+  const { failed, latencies, late } = await run(sender, schedule);
   assert.deepEqual([failed, countOf(latencies), countOf(late)], [0, 40, 40]);
   assert.ok(latencies.max > 150_000, `${latencies.max} us`);
   assert.ok(late.max > 140_000, `${late.max} us`);
@@ -128,16 +128,16 @@ test('counts requests without a response at the end as failed', async () => {
   const sender = new FakeSender((number, done) => {
     if (number <= 10) setTimeout(done, 1);
   });
-  const plan = { loop: 'open', rate: 500, measureMs: 100, warmupMs: 0, graceMs: 1000 } as const;
-  const { latencies, failed, firstError } = await run(sender, plan);
+  const schedule = { loop: 'open', rate: 500, measureMs: 100, warmupMs: 0, graceMs: 1000 } as const;
+  const { latencies, failed, firstError } = await run(sender, schedule);
   assert.deepEqual([countOf(latencies), failed, sender.cuts], [10, 40, 1]);
   assert.match(firstError ?? '', /no response 1\.0 s after the end/);
 });
 
 test('independent callers come at the rate that was asked for', async () => {
   const sender = new FakeSender((_, done) => done());
-  const plan = { loop: 'open', rate: 5000, measureMs: 400, warmupMs: 0 } as const;
-  await run(sender, { ...plan, arrivals: 'poisson', seed: 7 });
+  const schedule = { loop: 'open', rate: 5000, measureMs: 400, warmupMs: 0 } as const;
+  await run(sender, { ...schedule, arrivals: 'poisson', seed: 7 });
   // 2000 expected, give or take 45.
   assert.ok(Math.abs(sender.sent - 2000) < 300, `${sender.sent} sent`);
 });

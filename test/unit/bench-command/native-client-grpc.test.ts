@@ -4,10 +4,10 @@ import assert from 'node:assert/strict';
 import { createServer, type Http2Server, type ServerHttp2Stream } from 'node:http2';
 import { createServer as createTcpServer } from 'node:net';
 import { afterEach, test } from 'node:test';
-import type { LoadPlan } from '../../../ts/cli/bench/load/sender.js';
+import type { LoadSchedule } from '../../../ts/cli/bench/load/sender.js';
 import { NativeClient } from '../../../ts/cli/bench/load/native-client.js';
 import { prefixed } from '../../../ts/cli/bench/request/message-prefix.js';
-import { freePort, listening, requestOf, runPlan, targetOf } from './loads.js';
+import { freePort, listening, requestOf, runSchedule, targetOf } from './loads.js';
 
 type Handler = (stream: ServerHttp2Stream, message: Buffer) => void;
 
@@ -49,7 +49,7 @@ async function served(handler: Handler, body: Uint8Array, kind: 'grpc' | 'http2'
   };
   const sent = kind === 'grpc' ? prefixed(body) : body;
   const request = requestOf(sent, { path: '/a.B/C', fields: [['X-Key', 'k']] });
-  const run = (plan: Partial<LoadPlan>) => runPlan(client, request, plan);
+  const run = (schedule: Partial<LoadSchedule>) => runSchedule(client, request, schedule);
   return { run, sessions: () => sessions };
 }
 
@@ -157,7 +157,7 @@ test('gives up calls that three connections leave unread', async () => {
   });
   const client = new NativeClient(targetOf('grpc', await listening(server)));
   const request = requestOf(prefixed(Buffer.from('x')));
-  const { answered, failed, firstError, failures } = await runPlan(client, request, {
+  const { answered, failed, firstError, failures } = await runSchedule(client, request, {
     requests: 2,
   });
   await client.close();
@@ -189,7 +189,7 @@ test('says that there is no server', async () => {
   const client = new NativeClient(targetOf('grpc', await freePort(createServer())));
   const request = requestOf(prefixed(Buffer.from('x')));
   await assert.rejects(
-    runPlan(client, request, { requests: 1 }),
+    runSchedule(client, request, { requests: 1 }),
     /no connection: connect: Connection refused/,
   );
   await client.close();

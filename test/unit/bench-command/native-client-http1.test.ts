@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTcpServer, type Socket } from 'node:net';
 import { afterEach, test } from 'node:test';
-import type { LoadPlan } from '../../../ts/cli/bench/load/sender.js';
+import type { LoadSchedule } from '../../../ts/cli/bench/load/sender.js';
 import { NativeClient } from '../../../ts/cli/bench/load/native-client.js';
-import { freePort, listening, requestOf, runPlan, targetOf } from './loads.js';
+import { freePort, listening, requestOf, runSchedule, targetOf } from './loads.js';
 
 let close: (() => Promise<void>) | undefined;
 afterEach(async () => {
@@ -30,7 +30,7 @@ async function served(handler: RequestListener) {
     server.closeAllConnections();
     server.close();
   };
-  const run = (plan: Partial<LoadPlan>) => runPlan(client, REQUEST, plan);
+  const run = (schedule: Partial<LoadSchedule>) => runSchedule(client, REQUEST, schedule);
   return { server, run, connections: () => connections };
 }
 
@@ -128,7 +128,7 @@ test('says that there is no server', async () => {
   const port = await freePort(createServer());
   const client = new NativeClient(targetOf('http', port));
   const error = /^ServalError: 127\.0\.0\.1:\d+: no connection: connect: Connection refused$/;
-  await assert.rejects(runPlan(client, REQUEST, { requests: 1 }), error);
+  await assert.rejects(runSchedule(client, REQUEST, { requests: 1 }), error);
   await client.close();
 });
 
@@ -143,7 +143,7 @@ async function answeredWith(...parts: readonly string[]) {
     });
   });
   const client = new NativeClient(targetOf('http', await listening(server)));
-  const result = await runPlan(client, requestOf(Buffer.from('x')), { requests: 1 });
+  const result = await runSchedule(client, requestOf(Buffer.from('x')), { requests: 1 });
   await client.close();
   for (const socket of sockets) socket.destroy();
   server.close();

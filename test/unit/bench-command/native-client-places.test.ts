@@ -10,9 +10,9 @@ import type { Server } from 'node:net';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { NativeClient } from '../../../ts/cli/bench/load/native-client.js';
-import type { LoadPlan, ServerTarget } from '../../../ts/cli/bench/load/sender.js';
+import type { LoadSchedule, ServerTarget } from '../../../ts/cli/bench/load/sender.js';
 import { Certificates } from '../../e2e/support/certificates.js';
-import { listening, requestOf, runPlan, targetOf } from './loads.js';
+import { listening, requestOf, runSchedule, targetOf } from './loads.js';
 
 const BODY = Buffer.alloc(300_000, 'abc');
 
@@ -22,10 +22,10 @@ const echoing: RequestListener = (request, response) => {
   request.on('end', () => response.end(Buffer.concat(chunks)));
 };
 
-async function run(target: ServerTarget, plan: Partial<LoadPlan>) {
+async function run(target: ServerTarget, schedule: Partial<LoadSchedule>) {
   const client = new NativeClient(target);
   try {
-    return await runPlan(client, requestOf(BODY), plan);
+    return await runSchedule(client, requestOf(BODY), schedule);
   } finally {
     await client.close();
   }

@@ -7,12 +7,12 @@ import { measureOptions, sweepOptions } from '../../../ts/cli/bench/options.js';
 import { Progress } from '../../../ts/cli/bench/progress.js';
 import { sweep } from '../../../ts/cli/bench/sweep.js';
 import { countText, tableLine, tableNotes, timeText } from '../../../ts/cli/bench/table.js';
-import type { BenchPlan, BenchPoint } from '../../../ts/cli/bench/types.js';
+import type { BenchWorkload, BenchPoint } from '../../../ts/cli/bench/types.js';
 import { parseFlags } from '../../../ts/config/command-line.js';
 
 const flagsOf = (...args: readonly string[]) => parseFlags(args, '/', BENCH_FLAGS);
-const point = (plan: BenchPlan, more: Partial<BenchPoint> = {}): BenchPoint => ({
-  ...plan,
+const point = (workload: BenchWorkload, more: Partial<BenchPoint> = {}): BenchPoint => ({
+  ...workload,
   answered: 10,
   failed: 0,
   requestsPerSecond: 1234,
@@ -21,7 +21,7 @@ const point = (plan: BenchPlan, more: Partial<BenchPoint> = {}): BenchPoint => (
   clientCores: 0.5,
   ...more,
 });
-const PLAN: BenchPlan = {
+const WORKLOAD: BenchWorkload = {
   path: 'grpc',
   loop: 'closed',
   concurrency: 4,
@@ -39,10 +39,10 @@ function bench(measure: Bench['measure'], hasRows = true): Bench {
 const quiet = { begins: () => undefined, measured: () => undefined, skipped: () => undefined };
 
 test('closed loops come first, and open ones at parts of what they reached', async () => {
-  const plans: BenchPlan[] = [];
-  const measured = bench((plan) => {
-    plans.push(plan);
-    return Promise.resolve(point(plan, { requestsPerSecond: plan.concurrency * 111 }));
+  const workloads: BenchWorkload[] = [];
+  const measured = bench((workload) => {
+    workloads.push(workload);
+    return Promise.resolve(point(workload, { requestsPerSecond: workload.concurrency * 111 }));
   });
   const options = sweepOptions(flagsOf('--concurrency=1,8', '--rate=50%,7', '--batch=1,2'));
   const seen: string[] = [];
@@ -59,15 +59,15 @@ test('closed loops come first, and open ones at parts of what they reached', asy
     '3/16 engine 1 0 7',
     '4/16 engine 2 1 0',
   ]);
-  assert.equal(plans[8]?.path, 'grpc');
+  assert.equal(workloads[8]?.path, 'grpc');
 });
 
 test('a path that is refused is left out; where all are, the first says why', async () => {
   const options = sweepOptions(flagsOf('--concurrency=1', '--rate=none'));
   const skipped: string[] = [];
   const some = await sweep(
-    bench((plan) =>
-      plan.path === 'grpc' ? Promise.resolve(point(plan)) : Promise.reject(new Error('no')),
+    bench((workload) =>
+      workload.path === 'grpc' ? Promise.resolve(point(workload)) : Promise.reject(new Error('no')),
     ),
     options,
     { ...quiet, skipped: (path, why) => skipped.push(`${path} ${why}`) },
@@ -96,7 +96,7 @@ test('a model without rows is measured as it is, unless rows are asked for', asy
       flagsOf('--concurrency=1', '--rate=none', '--paths=grpc', ...args),
     );
     const points = await sweep(
-      bench((plan) => Promise.resolve(point(plan)), false),
+      bench((workload) => Promise.resolve(point(workload)), false),
       options,
       quiet,
     );
@@ -148,25 +148,25 @@ test('reports lines in units for people', () => {
     ...['85 us', '1.25 ms', '150 ms', '2.40 s'],
   ]);
   assert.deepEqual([12_345.6, 100, 12.345, 0.1].map(countText), ['12,346', '100', '12.3', '0.1']);
-  const line = tableLine(point(PLAN, { serverCores: 1 }));
+  const line = tableLine(point(WORKLOAD, { serverCores: 1 }));
   assert.match(line, /^grpc +4 in flight +1 +1,234 +1,234 +85 us +1\.25 ms +150 ms +2\.40 s/);
   assert.match(line, / 0\.50 +1\.00\n$/);
-  const open = { ...PLAN, loop: 'open', concurrency: 0, rate: 2500, batch: 0 } as const;
+  const open = { ...WORKLOAD, loop: 'open', concurrency: 0, rate: 2500, batch: 0 } as const;
   assert.match(tableLine(point(open, { failed: 3 })), /2,500\/s +- .* - {2}3\n$/);
 });
 
 test('notes tell what makes numbers mean less', () => {
   const points = [
-    point(PLAN, { failed: 2, firstError: 'full\u001b[2J' }),
-    point(PLAN, { clientCores: 0.97 }),
-    point({ ...PLAN, loop: 'open', rate: 5 }, { lateMicroseconds: 40 }),
+    point(WORKLOAD, { failed: 2, firstError: 'full\u001b[2J' }),
+    point(WORKLOAD, { clientCores: 0.97 }),
+    point({ ...WORKLOAD, loop: 'open', rate: 5 }, { lateMicroseconds: 40 }),
   ];
   const notes = tableNotes({ points }, 1);
   assert.match(notes, /Some requests failed; the first \(grpc, 4 in flight\): full/);
   assert.ok(!notes.includes('\u001b'));
   assert.match(notes, /The load, not the server, was the limit in 1 measurements \(grpc\)/);
   assert.match(notes, /In 1 open loops requests were sent late .*40 us/);
-  assert.equal(tableNotes({ points: [point(PLAN)] }, 1), '');
+  assert.equal(tableNotes({ points: [point(WORKLOAD)] }, 1), '');
 });
 
 test('a terminal has one line of progress, and others none', () => {
@@ -174,7 +174,7 @@ test('a terminal has one line of progress, and others none', () => {
   const texts: string[] = [];
   const write = (text: string): number => texts.push(text);
   const shown = new Progress({ isTTY: true, columns: 60, write }, () => at);
-  shown.begins(PLAN, 1, 4);
+  shown.begins(WORKLOAD, 1, 4);
   at = 1250;
   shown.draw();
   const bar = texts.at(-1)?.split('\u001b[2K')[1] ?? '';
@@ -182,12 +182,12 @@ test('a terminal has one line of progress, and others none', () => {
   shown.end();
   assert.equal(texts.at(-1), '\r\u001b[2K');
   const unsized = new Progress({ isTTY: true, columns: 0, write }, () => at);
-  unsized.begins(PLAN, 0, 4);
+  unsized.begins(WORKLOAD, 0, 4);
   unsized.end();
   assert.match(texts.at(-2) ?? '', /1 of 4, 10 s: grpc, 4 in flight$/);
   const before = texts.length;
   const other = new Progress({ write }, () => at);
-  other.begins(PLAN, 0, 4);
+  other.begins(WORKLOAD, 0, 4);
   other.end();
   assert.equal(texts.length, before);
 });

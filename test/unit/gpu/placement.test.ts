@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ErrorCode } from '../../../ts/base/errors.js';
 import { choosesItself, place, type GpuFacts } from '../../../ts/models/placement/placement.js';
-import { engineCacheOptions } from '../../../ts/models/placement/tensorrt-cache.js';
+import { engineCacheOptions } from '../../../ts/models/placement/tensorrt/cache.js';
 import type { ModelSpec, Placement } from '../../../ts/model/engine-api.js';
 
 const GPU: GpuFacts = { devices: 1, obstacle: '', tensorrt: true };

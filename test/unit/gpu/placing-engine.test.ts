@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { NO_BATCHING } from '../../../ts/models/config/batching-parameters.js';
 import { placingEngine, type DriverProbe } from '../../../ts/models/placement/placing-engine.js';
-import { planModel } from '../../../ts/models/placement/plan/wrapper.js';
+import { tensorRtModel } from '../../../ts/models/placement/tensorrt/wrapper.js';
 import type { EngineControl, LoadedModel, ModelSpec } from '../../../ts/model/engine-api.js';
 import { loadedModel } from '../registry/fakes.js';
 import { tempFolder } from '../temp-folder.js';
@@ -145,7 +145,7 @@ test('a file of TensorRT engines is told by its bytes, and runs from its own fol
   const { load, asked, folder } = machine(context, ALL, DRIVER, true);
   const path = join(folder, 'model.onnx');
   const tensors = { inputs: [X], outputs: [{ ...X, name: 'y' }] };
-  writeFileSync(path, planModel(tensors, 'model.plan'));
+  writeFileSync(path, tensorRtModel(tensors, 'model.plan'));
   for (const changes of [{}, auto]) {
     const { placed } = await load(changes);
     assert.deepEqual(placed, {
@@ -162,7 +162,7 @@ test('a file of TensorRT engines is told by its bytes, and runs from its own fol
   assert.equal((await load(cuda)).placed, undefined);
   assert.deepEqual(asked.at(-1)?.providers, cuda.providers, 'whoever loads it says what it needs');
   const without = machine(context, CUDA);
-  writeFileSync(join(without.folder, 'model.onnx'), planModel(tensors, 'model.plan'));
+  writeFileSync(join(without.folder, 'model.onnx'), tensorRtModel(tensors, 'model.plan'));
   await assert.rejects(without.load(), /'EPContext'.*--tensorrt\): TensorRT is not installed$/);
   assert.equal(without.asked.length, 0);
 });

@@ -70,7 +70,7 @@ test('reports fields without effect, with their place', () => {
 test('refuses unsupported fields by name, with their place', () => {
   refused(
     file('session_target: "grpc://x"'),
-    /^p\.txt:4:21: session_target: the runtime is inside/,
+    /^p\.txt:4:21: session_target: Serval contains the runtime/,
   );
   refused(
     file('session_config { cluster_def { } }'),

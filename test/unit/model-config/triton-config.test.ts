@@ -336,7 +336,7 @@ test('accepts disabled settings, and warns about settings without effect', () =>
   );
   assert.deepEqual(warningsOf('metric_tags { key: "a" value: "" } runtime: "x"'), [
     '1:13: metric_tags: metrics have the labels model and version',
-    '1:45: runtime: platform, backend and the files say what runs the model',
+    '1:45: runtime: platform, backend and the files determine what runs the model',
   ]);
   assert.equal(
     warningsOf(`optimization { execution_accelerators {
@@ -360,7 +360,7 @@ test('instance groups', () => {
     ['{ kind: KIND_MODEL gpus: [1, 2] }', 'gpus: expected none with KIND_MODEL, got 1, 2'],
     ['{ kind: KIND_GPU gpus: -1 }', 'gpus: expected 0 or more, got -1'],
     ['{ count: 1025 }', 'count: expected at most 1024, got 1025'],
-    ['{ profile: "0" }', "profile: expected none: profiles are TensorRT engines' alone"],
+    ['{ profile: "0" }', 'profile: expected none: only TensorRT engines have profiles'],
     [
       '{ kind: KIND_TPU }',
       'kind: expected one of KIND_AUTO, KIND_GPU, KIND_CPU, KIND_MODEL, got KIND_TPU; ' +

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import * as inference from '../../../ts/protobuf/generated/inference-fields.js';
 import { MAP_ENTRY } from '../../../ts/protobuf/generated/map-entry-fields.js';
 import * as onnx from '../../../ts/protobuf/generated/onnx-fields.js';
+import * as predictionLog from '../../../ts/protobuf/generated/prediction-log-fields.js';
 import * as serving from '../../../ts/protobuf/generated/tensorflow-serving-fields.js';
 import * as tensorflow from '../../../ts/protobuf/generated/tensorflow-fields.js';
 import * as wrappers from '../../../ts/protobuf/generated/wrappers-fields.js';
@@ -60,6 +61,7 @@ const joined = (numbers: Map<string, number>) =>
 const MODULES = {
   inference,
   onnx,
+  prediction_log: predictionLog,
   tensorflow,
   tensorflow_serving: serving,
   wrappers,

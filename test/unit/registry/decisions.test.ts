@@ -6,16 +6,16 @@ import {
   isSettled,
   isWanted,
   nextRetryMs,
-  planRound,
+  nextActions,
   whenToPublish,
-  type PlanRules,
+  type DecisionRules,
   type RegistryView,
 } from '../../../ts/models/registry/decisions.js';
 import { indexModels, Servables } from '../../../ts/models/registry/servables.js';
 import type { Servable } from '../../../ts/models/registry/snapshot-build.js';
 import { desired } from './fakes.js';
 
-const RULES: PlanRules = {
+const RULES: DecisionRules = {
   loadsAtOnce: 2,
   endedVersionsMax: 2,
   transition: 'availability',
@@ -43,24 +43,24 @@ function view(text: string, draining = false): RegistryView {
   return { wanted, servables, draining };
 }
 
-function plan(of: RegistryView, rules: Partial<PlanRules> = {}, nowMs = 0): string {
-  const actions = planRound(of, { ...RULES, ...rules }, nowMs);
+function decide(of: RegistryView, rules: Partial<DecisionRules> = {}, nowMs = 0): string {
+  const actions = nextActions(of, { ...RULES, ...rules }, nowMs);
   return actions.map(({ kind, name }) => `${kind} ${name}`).join(', ');
 }
 
 test('only models that changed are planned, and those that may load', () => {
   const some = view('a/1:START b/1:START c/1:START d/1:LOADING e/1');
-  assert.equal(plan(some), 'load a', 'one loads already, two at once');
-  assert.equal(plan(some, { loadsAtOnce: 1 }), '');
+  assert.equal(decide(some), 'load a', 'one loads already, two at once');
+  assert.equal(decide(some, { loadsAtOnce: 1 }), '');
   some.servables.touch('e');
-  assert.equal(plan(some), 'add e, load a');
-  assert.equal(plan({ ...some, draining: true }), 'add e', 'no load begins');
+  assert.equal(decide(some), 'add e, load a');
+  assert.equal(decide({ ...some, draining: true }), 'add e', 'no load begins');
 });
 
 test('the longest waiting model loads first, whatever its name', () => {
   const some = view('z/1:START a/1:START');
-  assert.equal(plan(some, { loadsAtOnce: 1 }), 'load z');
-  assert.equal(plan(some, { transition: 'resource' }), 'load a, load z');
+  assert.equal(decide(some, { loadsAtOnce: 1 }), 'load z');
+  assert.equal(decide(some, { transition: 'resource' }), 'load a, load z');
 });
 
 test('a failed load is planned again when its model is due', () => {
@@ -68,8 +68,8 @@ test('a failed load is planned again when its model is due', () => {
   assert.equal(nextRetryMs(some), 150);
   assert.equal(nextRetryMs({ ...some, draining: true }), undefined);
   some.servables.touch('a');
-  assert.equal(plan(some, {}, 149), '');
-  assert.equal(plan(some, {}, 150), 'retry a');
+  assert.equal(decide(some, {}, 149), '');
+  assert.equal(decide(some, {}, 150), 'retry a');
   assert.equal(nextRetryMs(view('a/1:AVAILABLE')), undefined);
 });
 

@@ -1,7 +1,7 @@
 // The difference between desired and actual versions, by cases and by random histories.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { planActions, retryAtMs } from '../../../ts/models/registry/lifecycle.js';
+import { lifecycleActions, retryAtMs } from '../../../ts/models/registry/lifecycle.js';
 import type {
   ServableId,
   ServableView,
@@ -38,10 +38,10 @@ const RULES = {
   loadRetryMs: 50,
 } as const;
 
-function plan(desired: string, actual: string, rules: Partial<LifecycleView> = {}): string {
+function decide(desired: string, actual: string, rules: Partial<LifecycleView> = {}): string {
   const words = (text: string): string[] => text.split(' ').filter((word) => word !== '');
   const ids = words(desired).map(id);
-  const actions = planActions({
+  const actions = lifecycleActions({
     ...RULES,
     ...rules,
     models: new Set(ids.map((one) => one.name)),
@@ -82,16 +82,16 @@ test('desired minus actual', () => {
     ['a/9', 'a/9:AVAILABLE a/1:UNLOADED a/3:UNLOADED a/2:UNLOADED', 'forget a/1'],
   ];
   for (const [desired, actual, actions] of cases) {
-    assert.equal(plan(desired, actual), actions, `${desired} | ${actual}`);
+    assert.equal(decide(desired, actual), actions, `${desired} | ${actual}`);
   }
 });
 
 test('loads are bounded by what loads already', () => {
   const two = { loadsAtOnce: 2 };
-  assert.equal(plan('a/1 b/1 c/1', 'a/1:LOADING b/1:START c/1:START', two), 'load b/1');
-  assert.equal(plan('a/1 b/1', 'a/1:LOADING b/1:START', { loadsAtOnce: 1 }), '');
-  assert.equal(plan('a/1', 'a/1:START', { loadsAtOnce: 0 }), '');
-  assert.equal(plan('a/1', 'a/1:START', { ...two, loadingElsewhere: 2 }), '');
+  assert.equal(decide('a/1 b/1 c/1', 'a/1:LOADING b/1:START c/1:START', two), 'load b/1');
+  assert.equal(decide('a/1 b/1', 'a/1:LOADING b/1:START', { loadsAtOnce: 1 }), '');
+  assert.equal(decide('a/1', 'a/1:START', { loadsAtOnce: 0 }), '');
+  assert.equal(decide('a/1', 'a/1:START', { ...two, loadingElsewhere: 2 }), '');
 });
 
 test('resource preserving: the old version is gone before the new one loads', () => {
@@ -111,7 +111,7 @@ test('resource preserving: the old version is gone before the new one loads', ()
   ];
   for (const [desired, actual, actions] of cases) {
     assert.equal(
-      plan(desired, actual, { transition: 'resource' }),
+      decide(desired, actual, { transition: 'resource' }),
       actions,
       `${desired} | ${actual}`,
     );
@@ -131,9 +131,9 @@ test('retries a failed load a limited number of times, after a pause', () => {
     ['a/2:END', 1000, 'forget a/2, add a/1'],
   ];
   for (const [actual, nowMs, actions] of cases) {
-    assert.equal(plan('a/1', actual, { ...retries, nowMs }), actions, `${actual} at ${nowMs}`);
+    assert.equal(decide('a/1', actual, { ...retries, nowMs }), actions, `${actual} at ${nowMs}`);
   }
-  assert.equal(plan('a/1', 'a/1:END', { nowMs: 1000 }), '', 'no retries asked for');
+  assert.equal(decide('a/1', 'a/1:END', { nowMs: 1000 }), '', 'no retries asked for');
   const never = { ...view('a/1:END'), failures: Infinity };
   assert.equal(retryAtMs(never, retries), undefined);
   assert.equal(retryAtMs(view('a/1:END'), retries), 150);
@@ -158,7 +158,7 @@ test('random histories reach the desired state and never lose a wanted model', (
       const serving = new Set(
         [...actual.values()].filter((one) => one.state === 'AVAILABLE').map((one) => one.name),
       );
-      const actions = planActions({
+      const actions = lifecycleActions({
         ...RULES,
         models: new Set(desired.map((one) => one.name)),
         desired,

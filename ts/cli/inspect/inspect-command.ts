@@ -96,8 +96,10 @@ export async function inspectCommand(args: readonly string[]): Promise<number> {
     return print(await tableReport(model, version), tableText);
   }
   if (version.format === 'plan') {
-    const { planReport, planText } = await import('../gpu/plan-report.js');
-    return print(await planReport(model, version), (report) => planText(report, signatureText));
+    const { tensorRtReport, tensorRtText } = await import('../gpu/tensorrt-report.js');
+    return print(await tensorRtReport(model, version), (report) =>
+      tensorRtText(report, signatureText),
+    );
   }
   return print(await inspectModel(model, version, libraryPath), reportText);
 }

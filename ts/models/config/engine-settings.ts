@@ -7,8 +7,8 @@ import type {
   BatchPolicy,
   ModelSpec,
   Placement,
-  PlanSpec,
-  PlanTensor,
+  TensorRtSpec,
+  TensorRtTensor,
   PriorityQueuePolicy,
   ProviderOptions,
   QueuePolicy,
@@ -316,8 +316,8 @@ function tensorSettings(
 }
 
 /** Tensors of a TensorRT engine. */
-export function planOf(config: TritonConfig): PlanSpec {
-  const tensors = (list: string): readonly PlanTensor[] =>
+export function tensorRtOf(config: TritonConfig): TensorRtSpec {
+  const tensors = (list: string): readonly TensorRtTensor[] =>
     read.children(config, list).map((tensor) => {
       const { dims, modelDims } = tensorDims(tensor, config);
       const reshaped = read.child(tensor, 'reshape') !== undefined;

@@ -17,7 +17,7 @@ import { MODEL_CONFIG } from '../../protobuf/generated/model-config.js';
 import { withDefaults } from '../../protobuf/schema-json.js';
 import { read } from '../../protobuf/schema.js';
 import type { MessageValue } from '../../protobuf/schema.js';
-import { NULL_BACKEND, PLAN_BACKEND, TABULAR_BACKEND } from './triton-checks.js';
+import { NULL_BACKEND, TENSORRT_BACKEND, TABULAR_BACKEND } from './triton-checks.js';
 import { configTypeOf } from '../../model/datatype.js';
 import { TABULAR_PLATFORMS } from '../../model/platforms.js';
 import { takesModelsTensors } from './triton-config.js';
@@ -184,7 +184,7 @@ export function completeConfig(
 
 function backendOf(platform: string): string {
   if (Object.values<string>(TABULAR_PLATFORMS).includes(platform)) return TABULAR_BACKEND;
-  if (platform === 'tensorrt_plan') return PLAN_BACKEND;
+  if (platform === 'tensorrt_plan') return TENSORRT_BACKEND;
   return platform.startsWith('tensorflow_') ? 'tensorflow' : 'onnxruntime';
 }
 

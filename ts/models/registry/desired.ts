@@ -7,7 +7,7 @@ import {
   engineSettings,
   isTrue,
   placementOf,
-  planOf,
+  tensorRtOf,
 } from '../config/engine-settings.js';
 import { read } from '../../protobuf/schema.js';
 import type { BatchingParameters } from '../../model/batching-parameters.js';
@@ -120,7 +120,7 @@ function importerOf(
   const { format, platform } = found;
   const { config } = model.config;
   if (tabularFormat(format) !== undefined) return tabularImporter(model, found);
-  if (format === 'plan') return { plan: planOf(config ?? {}) };
+  if (format === 'plan') return { tensorRt: tensorRtOf(config ?? {}) };
   if (format !== 'tensorflow') return {};
   const tag = parameterOf(config, 'TF_GRAPH_TAG');
   const signature = parameterOf(config, 'TF_SIGNATURE_DEF');

@@ -2,7 +2,7 @@
 // tensorflow.serving.PredictionLog: the messages as they were recorded, which the engine reads.
 // Only MultiInference is split, into the classify and regress requests of its tasks. Control plane;
 // pure. Source: tfserving.md 2 (messages), 3.6 (which kinds are run).
-import { PREDICTION_LOG, REQUEST_LOG } from '../../protobuf/generated/prediction-log-fields.js';
+import { PREDICTION_LOG, PREDICT_LOG } from '../../protobuf/generated/prediction-log-fields.js';
 import { CLASSIFY_METHOD } from '../../base/signatures.js';
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import {
@@ -106,7 +106,7 @@ function readPredictionLog(reader: WireReader): Log {
 /** {request = 1}: its occurrences, which merge into one message if concatenated. */
 function readLog(reader: WireReader, requests: Uint8Array[]): void {
   while (reader.next()) {
-    if (reader.field === REQUEST_LOG.request) requests.push(reader.view());
+    if (reader.field === PREDICT_LOG.request) requests.push(reader.view());
     else reader.skip();
   }
 }

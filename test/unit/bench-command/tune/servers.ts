@@ -1,7 +1,7 @@
 // Servers for tests of `--tune`: throughput and latency by a formula of the settings, and a clock
 // that measurements advance. Test time only.
 import type {
-  BenchPlan,
+  BenchWorkload,
   BenchPoint,
   StartTuned,
   TunedSettings,
@@ -40,20 +40,20 @@ export class FakeServers {
     this.openNow += 1;
     this.openMost = Math.max(this.openMost, this.openNow);
     return {
-      measure: async (plan) => this.measure(settings, plan),
+      measure: async (workload) => this.measure(settings, workload),
       close: async () => {
         this.openNow -= 1;
       },
     };
   };
 
-  private measure(settings: TunedSettings, plan: BenchPlan): BenchPoint {
-    this.seconds += plan.seconds + plan.warmupSeconds;
+  private measure(settings: TunedSettings, workload: BenchWorkload): BenchPoint {
+    this.seconds += workload.seconds + workload.warmupSeconds;
     this.measurements += 1;
     const { cores, runUs, bend } = this.model;
     const { instances = 1, threads = cores, maxBatchSize = 0 } = settings;
     const { maxQueueDelayMicroseconds: delay = 0, preferredBatchSize = 0 } = settings;
-    const { concurrency, batch } = plan;
+    const { concurrency, batch } = workload;
     const rows = Math.max(1, batch);
     const perInstance = Math.max(1, Math.floor(concurrency / instances));
     const together =
@@ -65,10 +65,10 @@ export class FakeServers {
     const run = runUs(together * rows, threads) * slower + (isFull || together === 1 ? 0 : delay);
     const requestsPerSecond = (busy * together * 1e6) / run;
     const mean = (concurrency * 1e6) / requestsPerSecond;
-    const answered = Math.max(1, Math.round(requestsPerSecond * plan.seconds));
+    const answered = Math.max(1, Math.round(requestsPerSecond * workload.seconds));
     const rowsPerSecond = requestsPerSecond * rows;
     const rates = { answered, requestsPerSecond, rowsPerSecond };
-    const point = closedPoint({ ...plan, ...rates, latency: latencyOf(mean) });
+    const point = closedPoint({ ...workload, ...rates, latency: latencyOf(mean) });
     return bend?.(point, settings, this.measurements) ?? point;
   }
 }

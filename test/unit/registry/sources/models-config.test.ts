@@ -93,9 +93,9 @@ test('reports settings without effect once, and starts', async (t) => {
   assert.equal(states(), 'a/1:AVAILABLE b/1:AVAILABLE');
   const told = [
     /batching.txt:2:\d+: thread_pool_name: each model has/,
-    /models.config:1:\d+: attributes: the origin and criticality/,
+    /models.config:1:\d+: attributes: Serval does not know the origin and criticality/,
     /a\/1\/batching_params.pbtxt:1:\d+: thread_pool_name: each model has/,
-    /r\/b\/config.pbtxt:1:\d+: eager_batching: a batch is put together/,
+    /r\/b\/config.pbtxt:1:\d+: eager_batching: a batch is formed/,
   ];
   for (const one of told) assert.equal(source.problems.filter((it) => one.test(it)).length, 1);
   assert.equal(source.problems.length, told.length);

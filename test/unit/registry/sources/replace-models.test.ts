@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { sharedMemoryControl } from '../../../../ts/server/admin/shared-memory.js';
 import { createModelControl } from '../../../../ts/server/admin/model-control.js';
 import { ErrorCode, ServalError } from '../../../../ts/base/errors.js';
-import { LevelControl } from '../../../../ts/base/logger.js';
+import { LogLevels } from '../../../../ts/base/logger.js';
 import type { ModelEntry } from '../../../../ts/models/config/types.js';
 import { LATEST_ONE } from '../../../../ts/model/version-policy.js';
 import { encode, messageTypes } from '../../protocols/raw-client.js';
@@ -154,7 +154,7 @@ test('changes nothing for a control message with any error', async (t) => {
     mode: 'none',
     traces: NO_TRACES,
     sharedMemory: sharedMemoryControl(undefined),
-    levels: new LevelControl('info'),
+    levels: new LogLevels('info'),
   });
   const types = messageTypes();
   const bytes = (...config: readonly object[]): Buffer =>

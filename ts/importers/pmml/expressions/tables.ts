@@ -204,7 +204,7 @@ const mapValues: Table = (element, context) => {
 
 /** Expression elements that PMML has and that are not lowered, with the reason. */
 export const REFUSED_EXPRESSIONS: Readonly<Record<string, string>> = {
-  Lag: 'it reads rows before this one, and each row is answered by itself',
+  Lag: 'it reads earlier rows, but each row is computed independently',
 };
 
 /** By element name. */

@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { ONNX_FILE, TRITON_CONFIG_FILE } from '../../../base/file-names.js';
 import { ErrorCode, ServalError } from '../../../base/errors.js';
-import { PLAN_PLATFORM, type ModelFormat } from '../../../importers/run/model-files.js';
+import { TENSORRT_PLATFORM, type ModelFormat } from '../../../importers/run/model-files.js';
 import { TABULAR_PLATFORMS } from '../../../model/platforms.js';
 import { parseBatchingParameters } from '../../config/batching-parameters.js';
 import type { BatchingParameters } from '../../../model/batching-parameters.js';
@@ -31,7 +31,7 @@ const PLATFORMS_OF: Readonly<Record<ModelFormat, readonly string[]>> = {
   spark: ['spark', TABULAR_PLATFORMS.spark],
   mleap: ['mleap', TABULAR_PLATFORMS.mleap],
   pmml: ['pmml', TABULAR_PLATFORMS.pmml],
-  plan: ['tensorrt', PLAN_PLATFORM],
+  plan: ['tensorrt', TENSORRT_PLATFORM],
   // The load finds out which of the two it is.
   archive: ['spark', TABULAR_PLATFORMS.spark, 'mleap', TABULAR_PLATFORMS.mleap],
   null: [],

@@ -10,8 +10,8 @@ import { echo } from '../../../base/text.js';
 import { read } from '../../../protobuf/schema.js';
 import { readConfigText } from '../../../protobuf/text-format.js';
 import { readLabels } from '../../config/label-file.js';
-import { modelFileOf, PLAN_PLATFORM } from '../../../importers/run/model-files.js';
-import { NULL_BACKEND, PLAN_BACKEND } from '../../config/triton-checks.js';
+import { modelFileOf, TENSORRT_PLATFORM } from '../../../importers/run/model-files.js';
+import { NULL_BACKEND, TENSORRT_BACKEND } from '../../config/triton-checks.js';
 import { parseTritonConfig, versionPolicyOf } from '../../config/triton-config.js';
 import type { TritonConfigResult } from '../../config/triton-config.js';
 import type { TritonConfig } from '../../config/types.js';
@@ -309,15 +309,15 @@ function digest(parts: readonly string[]): string {
 /** Returns undefined if versions have no file. */
 function configuredFile(config: TritonConfig | undefined): string | undefined {
   if (config?.['backend'] === NULL_BACKEND) return undefined;
-  const standard = configuredPlatform(config) === PLAN_PLATFORM ? TENSORRT_FILE : ONNX_FILE;
+  const standard = configuredPlatform(config) === TENSORRT_PLATFORM ? TENSORRT_FILE : ONNX_FILE;
   return String(config?.['default_model_filename'] || standard);
 }
 
 /** The platform that the configuration states; "" = none. */
 function configuredPlatform(config: TritonConfig | undefined): string {
   const platform = read.text(config ?? {}, 'platform');
-  const isPlan = platform === '' && read.text(config ?? {}, 'backend') === PLAN_BACKEND;
-  return isPlan ? PLAN_PLATFORM : platform;
+  const isTensorRt = platform === '' && read.text(config ?? {}, 'backend') === TENSORRT_BACKEND;
+  return isTensorRt ? TENSORRT_PLATFORM : platform;
 }
 
 export function unreadable(path: string, error: Error): SourceScan {

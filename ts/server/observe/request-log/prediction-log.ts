@@ -4,7 +4,7 @@ import { SAMPLING_CONFIG } from '../../../protobuf/generated/tensorflow-serving-
 import {
   LOG_METADATA,
   PREDICTION_LOG,
-  REQUEST_LOG,
+  PREDICT_LOG,
 } from '../../../protobuf/generated/prediction-log-fields.js';
 import { ErrorCode } from '../../../base/errors.js';
 import type { LoggedRequest } from '../../../base/generated/engine.js';
@@ -57,8 +57,8 @@ export function predictionLog(request: LoggedRequest, samplingRate: number): Log
     writer.bytes(log, request.tensorflow);
   } else {
     writer.message(log, (pair) => {
-      pair.bytes(REQUEST_LOG.request, request.request);
-      pair.bytes(REQUEST_LOG.response, request.response);
+      pair.bytes(PREDICT_LOG.request, request.request);
+      pair.bytes(PREDICT_LOG.response, request.response);
     });
   }
   return { kind: 'record', bytes: writer.concat() };

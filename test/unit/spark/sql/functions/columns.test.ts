@@ -97,10 +97,10 @@ describe('rows are refused, with place, row, function, argument and types', () =
 
 const statements: readonly (readonly [string, RegExp])[] = [
   ['transform(w, x -> x)', /statement, column \d+: /],
-  ['rand()', /the function rand\(\) is not supported: its answers are random/],
-  ['current_date()', /current_date\(\) is not supported: its answer depends on when/],
+  ['rand()', /the function rand\(\) is not supported: its results are random/],
+  ['current_date()', /current_date\(\) is not supported: its result depends on when/],
   ['count(i)', /the function count\(\) is not supported: it aggregates rows/],
-  ['explode(w)', /the function explode\(\) is not supported: it makes rows/],
+  ['explode(w)', /the function explode\(\) is not supported: it adds rows/],
   ['split(s, s)', /split\(\): argument 2 must be a constant/],
   ["interval '1 year 2 days'", /an INTERVAL of both months and days: use make_interval\(\)/],
   ["interval '1-13' year to month", /'1-13': 13 is out of range for months/],

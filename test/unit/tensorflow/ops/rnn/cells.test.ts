@@ -12,7 +12,7 @@ import type {
   FlatFunction,
   FlatNode,
 } from '../../../../../ts/importers/tensorflow/types.js';
-import { refOf } from '../../control/graphs.js';
+import { refOf } from '../../control-flow/graphs.js';
 
 const UNITS = 5;
 

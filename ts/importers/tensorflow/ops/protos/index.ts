@@ -196,7 +196,7 @@ export const PROTOS: Operators = {
   DecodeProtoV2: {
     lower: decode,
     dtypes: 'string',
-    note: 'binary messages of a descriptor in the graph, or of tf.train.Example; no sanitize',
+    note: 'binary messages; the descriptor is in the graph or that of tf.train.Example; no sanitize',
   },
   EncodeProto: { lower: encode, dtypes: 'any' },
 };

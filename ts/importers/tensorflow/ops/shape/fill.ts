@@ -235,7 +235,7 @@ export const FILL: Operators = {
   Fill: { lower: fill, dtypes: 'any' },
   ZerosLike: { lower: like(0), dtypes: 'any' },
   OnesLike: { lower: like(1) },
-  Empty: { lower: empty, dtypes: 'any', note: 'zeros' },
+  Empty: { lower: empty, dtypes: 'any', note: 'returns zeros' },
   Tile: { lower: tile, dtypes: 'any' },
   BroadcastTo: { lower: broadcastTo, dtypes: 'any' },
   BroadcastArgs: { lower: broadcastArgs, dtypes: 'int32, int64' },

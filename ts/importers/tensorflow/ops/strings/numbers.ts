@@ -104,7 +104,7 @@ const encode: Lowering = (cx) => {
 const ENCODINGS = 'UTF-8, UTF-16, UTF-32, US-ASCII, ISO-8859-1';
 
 export const STRING_NUMBERS: Operators = {
-  AsString: { lower: asString, dtypes: 'any but complex' },
+  AsString: { lower: asString, dtypes: 'any except complex' },
   StringToNumber: { lower: toNumber, dtypes: 'string' },
   DecodeRaw: { lower: raw, dtypes: 'string', note: 'no complex types' },
   DecodePaddedRaw: { lower: raw, dtypes: 'string' },

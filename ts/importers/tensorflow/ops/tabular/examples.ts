@@ -10,7 +10,7 @@ import { netstrings, requireStrings, typeNumbers } from './attributes.js';
 export type Keys = readonly Uint8Array[];
 
 /** The requested features of the examples. */
-export interface ParsePlan {
+export interface ParseSpec {
   readonly serialized: TensorValue;
   readonly sparse: Keys;
   readonly sparseTypes: readonly Dtype[];
@@ -31,13 +31,13 @@ export function denseShapes(cx: OpContext, shapes: readonly Shape[]): number[] {
   });
 }
 
-function checkCounts(cx: OpContext, plan: ParsePlan): void {
+function checkCounts(cx: OpContext, spec: ParseSpec): void {
   const pairs: [string, number, number][] = [
-    ['sparse', plan.sparse.length, plan.sparseTypes.length],
-    ['dense', plan.dense.length, plan.denseShapes.length],
-    ['dense', plan.dense.length, plan.defaults.length],
-    ['ragged', plan.ragged.length, plan.raggedTypes.length],
-    ['ragged', plan.ragged.length, plan.splitTypes.length],
+    ['sparse', spec.sparse.length, spec.sparseTypes.length],
+    ['dense', spec.dense.length, spec.denseShapes.length],
+    ['dense', spec.dense.length, spec.defaults.length],
+    ['ragged', spec.ragged.length, spec.raggedTypes.length],
+    ['ragged', spec.ragged.length, spec.splitTypes.length],
   ];
   for (const [word, keys, types] of pairs) {
     if (keys !== types) cx.fail(`${keys} ${word} keys, but ${types} types, shapes or defaults`);
@@ -46,36 +46,36 @@ function checkCounts(cx: OpContext, plan: ParsePlan): void {
 
 /** Indices, values and shapes of the sparse ones; the dense ones; values and row splits of the
  * ragged ones. */
-export function parse(cx: OpContext, plan: ParsePlan): TensorValue[] {
-  checkCounts(cx, plan);
-  const { serialized } = plan;
+export function parse(cx: OpContext, spec: ParseSpec): TensorValue[] {
+  checkCounts(cx, spec);
+  const { serialized } = spec;
   const batch = serialized.shape;
   const rank = batch === undefined ? undefined : batch.length + 1;
   const all = (types: readonly Dtype[], shape: Shape): OutputSpec[] =>
     types.map((dtype) => ({ dtype, shape }));
   const denseSpec = (value: TensorValue, i: number): OutputSpec => {
-    const shape = plan.denseShapes[i];
+    const shape = spec.denseShapes[i];
     const known = batch === undefined || shape === undefined ? undefined : [...batch, ...shape];
     return { dtype: value.dtype, shape: known };
   };
-  const longs = plan.sparse.map((): Dtype => 'int64');
+  const longs = spec.sparse.map((): Dtype => 'int64');
   const outputs = [
     ...all(longs, [undefined, rank]),
-    ...all(plan.sparseTypes, [undefined]),
+    ...all(spec.sparseTypes, [undefined]),
     ...all(longs, [rank]),
-    ...plan.defaults.map(denseSpec),
-    ...all(plan.raggedTypes, [undefined]),
-    ...all(plan.splitTypes, [undefined]),
+    ...spec.defaults.map(denseSpec),
+    ...all(spec.raggedTypes, [undefined]),
+    ...all(spec.splitTypes, [undefined]),
   ];
-  return cx.custom('ParseExample', [serialized, ...plan.defaults], outputs, {
-    sparse_keys: netstrings(plan.sparse),
-    sparse_types: typeNumbers(plan.sparseTypes),
-    dense_keys: netstrings(plan.dense),
-    dense_types: typeNumbers(plan.defaults.map(({ dtype }) => dtype)),
-    dense_shapes: { ints: denseShapes(cx, plan.denseShapes) },
-    ragged_keys: netstrings(plan.ragged),
-    ragged_types: typeNumbers(plan.raggedTypes),
-    ragged_split_types: typeNumbers(plan.splitTypes),
+  return cx.custom('ParseExample', [serialized, ...spec.defaults], outputs, {
+    sparse_keys: netstrings(spec.sparse),
+    sparse_types: typeNumbers(spec.sparseTypes),
+    dense_keys: netstrings(spec.dense),
+    dense_types: typeNumbers(spec.defaults.map(({ dtype }) => dtype)),
+    dense_shapes: { ints: denseShapes(cx, spec.denseShapes) },
+    ragged_keys: netstrings(spec.ragged),
+    ragged_types: typeNumbers(spec.raggedTypes),
+    ragged_split_types: typeNumbers(spec.splitTypes),
   });
 }
 

@@ -89,6 +89,6 @@ export const HASHES: Operators = {
   SparseCrossHashed: {
     lower: sparseCrossHashed,
     dtypes: 'string, int64',
-    note: 'num_buckets, strong_hash and salt are constants',
+    note: 'num_buckets, strong_hash and salt must be constants',
   },
 };

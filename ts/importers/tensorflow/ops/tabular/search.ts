@@ -91,6 +91,6 @@ export const SEARCH: Operators = {
   UnravelIndex: {
     lower: unravelIndex,
     dtypes: 'int32, int64',
-    note: 'the number of dims must be known',
+    note: 'the number of dimensions must be known',
   },
 };

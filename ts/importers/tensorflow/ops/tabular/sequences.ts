@@ -8,7 +8,7 @@ import type { Dtype, Shape } from '../../types.js';
 import { netstrings, requireStrings, typeNumbers } from './attributes.js';
 import { denseShapes, type Keys, NO_RAGGED, parse } from './examples.js';
 
-interface ListsPlan {
+interface ListsSpec {
   readonly sparse: Keys;
   readonly dense: Keys;
   readonly ragged: Keys;
@@ -18,7 +18,7 @@ interface ListsPlan {
   readonly mayMiss: readonly number[];
 }
 
-function parseLists(cx: OpContext, serialized: TensorValue, plan: ListsPlan): TensorValue[] {
+function parseLists(cx: OpContext, serialized: TensorValue, spec: ListsSpec): TensorValue[] {
   const sparseTypes = cx.list('feature_list_sparse_types').types;
   const denseTypes = cx.list('feature_list_dense_types').types;
   const shapes = cx.list('feature_list_dense_shapes').shapes;
@@ -30,30 +30,30 @@ function parseLists(cx: OpContext, serialized: TensorValue, plan: ListsPlan): Te
   const outer = batch === undefined ? undefined : [undefined];
   const longs = (keys: Keys): Dtype[] => keys.map(() => 'int64');
   const outputs = [
-    ...all(longs(plan.sparse), [undefined, rank]),
+    ...all(longs(spec.sparse), [undefined, rank]),
     ...all(sparseTypes, [undefined]),
-    ...all(longs(plan.sparse), [rank]),
+    ...all(longs(spec.sparse), [rank]),
     ...denseTypes.map((dtype, i) => {
       const inner = shapes[i];
       const known =
         batch === undefined || inner === undefined ? undefined : [...batch, undefined, ...inner];
       return { dtype, shape: known };
     }),
-    ...all(longs(plan.dense), batch),
-    ...all(plan.raggedTypes, [undefined]),
-    ...all(plan.splitTypes, batch?.length === 0 ? [] : outer),
-    ...all(plan.splitTypes, [undefined]),
+    ...all(longs(spec.dense), batch),
+    ...all(spec.raggedTypes, [undefined]),
+    ...all(spec.splitTypes, batch?.length === 0 ? [] : outer),
+    ...all(spec.splitTypes, [undefined]),
   ];
   return cx.custom('ParseFeatureLists', [serialized], outputs, {
-    sparse_keys: netstrings(plan.sparse),
+    sparse_keys: netstrings(spec.sparse),
     sparse_types: typeNumbers(sparseTypes),
-    dense_keys: netstrings(plan.dense),
+    dense_keys: netstrings(spec.dense),
     dense_types: typeNumbers(denseTypes),
     dense_shapes: { ints: denseShapes(cx, shapes) },
-    ragged_keys: netstrings(plan.ragged),
-    ragged_types: typeNumbers(plan.raggedTypes),
-    ragged_split_types: typeNumbers(plan.splitTypes),
-    missing_assumed_empty: { ints: plan.mayMiss },
+    ragged_keys: netstrings(spec.ragged),
+    ragged_types: typeNumbers(spec.raggedTypes),
+    ragged_split_types: typeNumbers(spec.splitTypes),
+    missing_assumed_empty: { ints: spec.mayMiss },
   });
 }
 

@@ -53,7 +53,7 @@ const HANDLES = [
   'AnonymousMutableDenseHashTable',
 ] as const;
 
-const READ_ONLY = 'contents as of the load';
+const READ_ONLY = 'the contents from load time';
 
 export const TABLES: Operators = {
   ...Object.fromEntries(HANDLES.map((name) => [name, { lower: handle, dtypes: 'any' }])),
