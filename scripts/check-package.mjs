@@ -26,7 +26,7 @@ import {
   installPacked,
   smokeNodes,
 } from './packaging/check-npm.mjs';
-import { systemLicences } from './licences.mjs';
+import { systemLicences, vendoredLicences } from './licences.mjs';
 import { checkNativeLinks } from './packaging/native-links.mjs';
 import { shippedPackages } from './packaging/prebuilt.mjs';
 import { check, serveOnce } from './packaging/served.mjs';
@@ -71,7 +71,7 @@ function checkContents(folder, version) {
   const linked = spawnSync(join(folder, '..', 'linked'), ['version'], { encoding: 'utf8' });
   check(linked.stdout === answer.stdout, `by a link it printed '${linked.stdout}'`);
   const licences = readFileSync(join(folder, 'THIRD-PARTY-LICENSES.txt'), 'utf8');
-  const libraries = Object.keys(systemLicences);
+  const libraries = Object.keys({ ...systemLicences, ...vendoredLicences });
   for (const name of [...shippedPackages(), ...libraries]) {
     check(licences.includes(`\n${name} `), `no licence of ${name}`);
   }

@@ -124,7 +124,7 @@ check_group() {
       want groff-base "groff; a test of the manual page is skipped" has groff
       want python3-torch "PyTorch; its quick start is skipped" has_torch
       want prometheus "Prometheus; tests of the dashboard and its alerts are skipped" has promtool
-      want nginx-light "nginx; its HTTP framing comparison and its tests as a proxy are skipped" \
+      want nginx-light "nginx; tests that compare HTTP framing or use a proxy are skipped" \
         has_nginx
       want haproxy "HAProxy; its test as a proxy is skipped" has_haproxy
       want wrk "wrk; its test is skipped" has wrk
@@ -144,13 +144,13 @@ check_group() {
       need nghttp2-client "gRPC load (h2load)" has h2load
       need libnghttp2-dev "gRPC load at a fixed rate" has_nghttp2
       local echo_server="gRPC's own C++ server; rows that are measured against it are skipped"
-      want nginx-light "nginx, which terminates TLS; rows measured against it are skipped" \
+      want nginx-light "nginx, to terminate TLS; rows measured against it are skipped" \
         has_nginx
       want libgrpc++-dev "$echo_server" has_header grpcpp/grpcpp.h
       want protobuf-compiler-grpc "$echo_server" has grpc_cpp_plugin
       need protobuf-compiler "protoc, for the comparison with protobuf's own C++" has protoc
-      need libprotobuf-dev "the comparison with protobuf's own C++" \
-      has_header google/protobuf/message.h
+      need libprotobuf-dev "protobuf's own C++, for the same comparison" \
+        has_header google/protobuf/message.h
       ;;
     *)
       echo "ensure-tools: unknown group '$1'; expected build, test or bench" >&2
@@ -197,7 +197,7 @@ if [ "$(id -u)" -ne 0 ] || ! has apt-get >/dev/null || [ "${SERVAL_APT:-}" = nev
     [ "$(id -u)" -eq 0 ] || install="sudo $install"
     echo "serval: install them with:  $install" >&2
   else
-    echo "serval: these are Debian's names; install the equivalents of this system" >&2
+    echo "serval: the names are Debian's; install the equivalents with your package manager" >&2
   fi
   [ ${#missing_packages[@]} -eq 0 ] || exit 1
   exit 0

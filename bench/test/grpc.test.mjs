@@ -96,13 +96,13 @@ test("the client's line becomes a sample; a late client is reported", () => {
   assert.throws(() => parseLoad(JSON.stringify({ ...line, requests: 0 })), /no request was/);
 });
 
-test('a program without its libraries is no target of the build', () => {
+test('a program without its libraries is not a target of the build', () => {
   assert.equal(hasTarget('... all\n... grpc_echo\n', 'grpc_echo'), true);
   assert.equal(hasTarget('grpc_echo: phony\n', 'grpc_echo'), true);
   assert.equal(hasTarget('... grpc_echo_other\n', 'grpc_echo'), false);
 });
 
-test('the C++ echo answers whole messages, and each one of a stream', async (t) => {
+test('the C++ echo returns whole messages, and each message of a stream', async (t) => {
   const { echo } = await openEcho(t, startCppGrpcEcho, 'grpc_echo');
   if (echo === undefined) return;
   for (const size of [0, 1, 602_112, 5_000_000]) {
@@ -137,7 +137,7 @@ test('calls in flight, streams and a fixed rate are measured', async (t) => {
   assert.ok(many.requests > 64);
 });
 
-test('grpc-js is loaded the same way; held connections end when told', async (t) => {
+test('grpc-js can be loaded the same way; held connections end on command', async (t) => {
   const { context, echo } = await openEcho(t, startGrpcEcho);
   if (echo === undefined) return;
   assert.ok((await oneAtATime(context, echo, CALL)(0.1)).requests >= 1);
@@ -150,7 +150,7 @@ test('grpc-js is loaded the same way; held connections end when told', async (t)
   );
 });
 
-test('wrong answers end the run and say what came', async (t) => {
+test('wrong responses end the run with an error that describes them', async (t) => {
   const context = makeContext(t);
   const run = async (answer) => {
     const server = await openServer(t, answer);
@@ -178,7 +178,7 @@ test('wrong answers end the run and say what came', async (t) => {
   for (const [answer, why] of cases) await assert.rejects(run(answer), why);
 });
 
-test('a server that stalls is charged for every call that was due meanwhile', async (t) => {
+test('a stalled server is charged for every call that was due during the stall', async (t) => {
   const context = makeContext(t);
   const STALL_MS = 300;
   let calls = 0;
@@ -198,7 +198,7 @@ test('a server that stalls is charged for every call that was due meanwhile', as
   assert.ok(sample.p99Us > STALL_MS * 800, `p99 ${sample.p99Us} us`);
 });
 
-test('REST is loaded over HTTP/2 and HTTP/1.1, and a refusal says why', async (t) => {
+test('REST can be loaded over HTTP/2 and HTTP/1.1, and a refusal gives the reason', async (t) => {
   const context = makeContext(t);
   const { createServer: createHttp1 } = await import('node:http');
   const body = Buffer.from('{"a":1}');

@@ -229,7 +229,7 @@ uint32_t Stats(Link& link, Arguments<1>& arguments) {
   if (!handles.empty()) std::memcpy(handles.data(), bytes.data(), handles.size() * 4);
   Lane& lane = link.lane();
   ByteBuffer& out = link.clear_answer();
-  if (!write_engine_stats(lane.engine().table()->models, handles, lane.slots().bodies_open(),
+  if (!write_engine_stats(lane.engine().published()->models, handles, lane.slots().bodies_open(),
                           lane.slots().tickets_open(), out)) {
     return link.report_error(make_error(ErrorCode::Internal, "out of memory"));
   }

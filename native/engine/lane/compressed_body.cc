@@ -56,7 +56,7 @@ Answer CompressedBodies::accept(uint32_t ticket, Protocol protocol, uint32_t han
       return intake_.accept_body(ticket, protocol, handle, json_bytes);
     }
   }
-  const std::shared_ptr<Model>* model = state_.table().find(handle);
+  const std::shared_ptr<Model>* model = state_.published().find(handle);
   if (model == nullptr) {
     return refused(handle != 0 ? gone(handle) : make_error(ErrorCode::ModelNotFound, ""));
   }

@@ -239,7 +239,7 @@ describe('models beside the checkout', () => {
         (error: unknown) =>
           error instanceof ServalError &&
           error.code === ErrorCode.ModelInvalid &&
-          error.message === 'nothing can be served: the model has no signatures',
+          error.message === 'no signature can be served: the model has no signatures',
       );
     });
   }
@@ -257,7 +257,9 @@ describe('models beside the checkout', () => {
         (error: unknown) =>
           error instanceof ServalError &&
           error.code === ErrorCode.Unimplemented &&
-          /model\.tflite: TensorFlow Lite is not read; expected the SavedModel/.test(error.message),
+          /model\.tflite: TensorFlow Lite is not supported; expected the SavedModel/.test(
+            error.message,
+          ),
       );
     });
   }

@@ -118,7 +118,7 @@ test('inspect --json', async (t) => {
     rows: rows.map(({ signature }) => ({
       signature,
       verdict: 'unproved',
-      text: "input 'x': its first dim is not free",
+      text: "input 'x': its first dimension is not dynamic",
     })),
   });
   assert.equal(path, join(folder, 'm/2'));

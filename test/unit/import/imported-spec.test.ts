@@ -131,14 +131,14 @@ test('types that are not served are refused with their place', () => {
   };
   assert.equal(
     errorText(() => importedSpec(SPEC, bad), ErrorCode.Unimplemented),
-    "signature 's': output 'y': tensors of type complex64 are not served",
+    "signature 's': output 'y': tensors of type complex64 are not supported",
   );
 });
 
 test('nothing to serve: every reason', () => {
   const text = (blocked: ImportedModel['blocked']): string =>
     errorText(() => importedSpec(SPEC, { ...MODEL, graphs: [], blocked }), ErrorCode.ModelInvalid);
-  assert.equal(text([]), 'nothing can be served: the model has no signatures');
+  assert.equal(text([]), 'no signature can be served: the model has no signatures');
   const problem = { op: 'Foo', node: 'n', count: 1, reason: 'is new' };
   assert.equal(
     text([
@@ -151,7 +151,7 @@ test('nothing to serve: every reason', () => {
         ],
       },
     ]),
-    "nothing can be served: signature 'a': Foo 'n': is new; " +
+    "no signature can be served: signature 'a': Foo 'n': is new; " +
       "signature 'b': Foo 'n' (3 nodes): is new, Bar 'n': is new",
   );
 });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { ErrorCode, ServalError } from '../../../ts/base/errors.js';
 import type { ImportAnswer, ImportRequest } from '../../../ts/importers/run/importer.js';
-import type { ImportedTable } from '../../../ts/importers/plan/imported.js';
+import type { ImportedTabular } from '../../../ts/importers/plan/imported.js';
 import type { ImportedModel } from '../../../ts/importers/tensorflow/imported.js';
 import { importingEngine } from '../../../ts/importers/run/importing-engine.js';
 import type { EngineControl, LoadedModel, ModelSpec } from '../../../ts/model/engine-api.js';
@@ -158,7 +158,7 @@ test('and when nothing of the model can be served', async (t) => {
     (error: unknown) =>
       error instanceof ServalError &&
       error.code === ErrorCode.ModelInvalid &&
-      /nothing can be served: signature 'bad': Foo/.test(error.message),
+      /no signature can be served: signature 'bad': Foo/.test(error.message),
   );
   assert.equal(engine.spec, undefined);
   assert.ok(!existsSync(folder));
@@ -179,7 +179,7 @@ test('a kept import has no temporary folder', async (t) => {
   assert.ok(existsSync(folder));
 });
 
-const TABLE: ImportedTable = {
+const TABLE: ImportedTabular = {
   format: 'pmml',
   producer: 'PMML 4.4',
   plan: '/plan',

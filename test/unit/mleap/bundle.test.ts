@@ -92,13 +92,13 @@ test('all that is not supported is told at once, with its node', async () => {
   );
   assert.match(message, /4 problems/);
   assert.match(message, /node 'graph' \(tensorflow\).*TensorFlow graphs/);
-  assert.match(message, /node 'mine' \(my_transformer\).*it is not known/);
+  assert.match(message, /node 'mine' \(my_transformer\).*unknown op/);
   assert.match(message, /node 'topics'/);
   assert.match(message, /node 'math' \(math_unary\): the operation 'gamma'/);
 });
 
 const broken: readonly (readonly [string, Record<string, unknown>, RegExp])[] = [
-  ['no bundle.json', { 'root/model.json': {} }, /there is no bundle.json/],
+  ['no bundle.json', { 'root/model.json': {} }, /expected bundle\.json, as in every/],
   ['bundle.json is none', { 'bundle.json': '[1]' }, /bundle\.json: expected an object/],
   ['not JSON', { 'bundle.json': '{' }, /bundle\.json: /],
   ['not UTF-8', { 'bundle.json': Uint8Array.of(0x22, 0xff, 0x22) }, /bundle\.json: /],
@@ -116,11 +116,11 @@ const changes: readonly (readonly [string, Record<string, unknown>, RegExp])[] =
   [
     'a missing node',
     { 'root/a.node/node.json': undefined },
-    /root\/a\.node\/node\.json: .*no such/,
+    /root\/a\.node\/node\.json: .*not found/,
   ],
   ['a missing model', { 'root/a.node/model.json': undefined }, /root\/a\.node\/model\.json/],
   ['an op that is no text', { 'root/a.node/model.json': { op: 1 } }, /expected 'op', got 1/],
-  ['attributes of 0.7', { 'root/a.node/model.json': model([]) }, /as a list/],
+  ['attributes of 0.7', { 'root/a.node/model.json': model([]) }, /got a list/],
   ['a type', { 'root/a.node/model.json': model({ std: { type: 'map' } }) }, /'std': expected type/],
   [
     'values that do not fill the shape',
@@ -164,11 +164,14 @@ test('pipelines that hold themselves end', async () => {
     folder += '/a.node';
     files[`${folder}/model.json`] = pipeline;
   }
-  assert.match(await refusal(importFiles(files)), /at most 64 pipelines/);
+  assert.match(await refusal(importFiles(files)), /at most 64 nested pipelines/);
 });
 
 test('two nodes may not make one column', async () => {
-  assert.match(await refusal(importNodes({ a: scaler, b: scaler })), /node 'b'.*'y' has the name/);
+  assert.match(
+    await refusal(importNodes({ a: scaler, b: scaler })),
+    /node 'b'.*'y' has the same name/,
+  );
 });
 
 const treeNode = (tree: string): NodeOf => ({
@@ -196,12 +199,16 @@ test('a tree is read from its lines', async () => {
 });
 
 const trees: readonly (readonly [string, string, RegExp])[] = [
-  ['ends too early', [split(0), leaf(1)].join('\n'), /ends after 2 nodes, 1 are missing/],
-  ['goes on', [leaf(1), leaf(2)].join('\n'), /node 1: the tree has ended/],
-  ['has no nodes', '', /ends after 0 nodes, 1 are missing/],
+  ['ends too early', [split(0), leaf(1)].join('\n'), /ends after 2 nodes: 1 are missing/],
+  ['goes on', [leaf(1), leaf(2)].join('\n'), /node 1 is after the end of the tree/],
+  ['has no nodes', '', /ends after 0 nodes: 1 are missing/],
   ['has a leaf without value', leaf(), /a leaf has 0 values, expected 1/],
   ['has a strange node', '{"type":"x"}', /line 1: expected a leaf, or/],
-  ['has a strange feature', [split(-1), leaf(1), leaf(2)].join('\n'), /feature -1 is none/],
+  [
+    'has a strange feature',
+    [split(-1), leaf(1), leaf(2)].join('\n'),
+    /feature: expected 0 or more, got -1/,
+  ],
   ['is not JSON', 'x', /tree\.json: line 1/],
 ];
 
@@ -217,7 +224,7 @@ const protobuf = (bytes: readonly number[]) => ({
 });
 
 const messages: readonly (readonly [string, readonly number[], RegExp])[] = [
-  ['empty', [], /expected an op, there is none/],
+  ['empty', [], /expected an op, got none/],
   ['cut', [0x0a, 5, 0x61], /expected 5 bytes, but only 1 remain/],
   ['of another kind', [0x08, 1], /expected wire type 2/],
   ['not UTF-8', [0x0a, 1, 0xff], /not valid UTF-8/],

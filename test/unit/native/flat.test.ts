@@ -9,8 +9,8 @@ import {
   MODEL_INFO,
   MODEL_SPEC,
   ROUTE_TABLE,
-} from '../../../ts/engine/generated/tables.js';
-import { readTable, writeTable } from '../../../ts/model/table-codec.js';
+} from '../../../ts/engine/generated/flat-tables.js';
+import { readFlatTable, writeFlatTable } from '../../../ts/model/flat-table.js';
 
 const PLAIN: ModelSpecInfo = { name: 'm', version: '3', backend: 'null' };
 const BATCH = {
@@ -90,10 +90,10 @@ const STATS_BYTES = `
   yAAAAAAAAAAAAAAACAAUAAQADAAIAAAAAQAAAAAAAABkAAAAAAAAAA==`;
 
 const written = (members: Partial<ModelSpecInfo>): ModelSpecInfo =>
-  readTable(MODEL_SPEC, writeModelSpec({ ...PLAIN, ...members })) as ModelSpecInfo;
+  readFlatTable(MODEL_SPEC, writeModelSpec({ ...PLAIN, ...members })) as ModelSpecInfo;
 
 test('reads what flatc wrote', () => {
-  assert.deepEqual(readTable(MODEL_SPEC, Buffer.from(FULL_BYTES, 'base64')), FULL);
+  assert.deepEqual(readFlatTable(MODEL_SPEC, Buffer.from(FULL_BYTES, 'base64')), FULL);
 });
 
 test('options that the server set itself are named for the engine, by provider', () => {
@@ -178,19 +178,19 @@ test('a timeout of all 64 bits does not become none', () => {
 });
 
 test('what a load answers', () => {
-  const none = readModelInfo(writeTable<object>(MODEL_INFO, {}));
+  const none = readModelInfo(writeFlatTable<object>(MODEL_INFO, {}));
   assert.equal(none.batchMode, 'off');
   assert.equal(none.inputsBatchable, false);
   assert.deepEqual([none.batchProof, none.batchFinding], ['untried', '']);
   assert.deepEqual([none.signatures, none.metadata, none.modelVersion], [[], {}, '0']);
   const info = { ...none, handle: 5, batchMode: 'auto', batchProof: 'contradicted' } as const;
-  assert.deepEqual(readModelInfo(writeTable(MODEL_INFO, info)), info);
+  assert.deepEqual(readModelInfo(writeFlatTable(MODEL_INFO, info)), info);
 });
 
 test('routes say which models are gone', () => {
   const version = { version: '7', handle: 2, ready: true, reason: '' };
   const model = { name: 'a', defaultVersion: 0, versions: [version], labels: { stable: '7' } };
-  assert.deepEqual(readTable(ROUTE_TABLE, writeRoutes(4, [model], ['b'])), {
+  assert.deepEqual(readFlatTable(ROUTE_TABLE, writeRoutes(4, [model], ['b'])), {
     epoch: 4,
     models: [
       { ...model, labels: [{ label: 'stable', version: '7' }], gone: false },
@@ -204,7 +204,7 @@ const NONE = { count: 0, ns: 0 };
 const COUNTS = { tensorBytesCopied: 1, tensorBytesViewed: 2, bodiesOpen: 3, ticketsOpen: 4 };
 
 test('statistics of a model that served nothing', () => {
-  assert.deepEqual(readStats(writeTable<object>(ENGINE_STATS, { models: [{}], ...COUNTS })), {
+  assert.deepEqual(readStats(writeFlatTable<object>(ENGINE_STATS, { models: [{}], ...COUNTS })), {
     models: [
       {
         handle: 0,

@@ -244,7 +244,7 @@ test('other files, other roots, models that are not supported', async () => {
   await assert.rejects(importText('<pmml version="4.4"/>'), /root element is <pmml>/);
   await assert.rejects(importText('{"not": "xml"}'), /line 1/);
   await assert.rejects(importText(''), /no root element/);
-  await assert.rejects(importText(document(dictionary('x:double'))), /no model element/);
+  await assert.rejects(importText(document(dictionary('x:double'))), /no supported model element/);
   const text = (name: string) =>
     document(
       `${dictionary('x:double')}<${name} functionName="regression">${schema('x')}</${name}>`,

@@ -65,7 +65,7 @@ const WRONG: readonly [what: string, verification: string, said: RegExp][] = [
   ['no rows', verified(THREE, '<TableLocator/>'), /has no InlineTable/],
   ['nothing that is answered', verified('<VerificationField field="x"/>'), /no field of it is/],
   ['a field without a name', verified('<VerificationField column="x"/>'), /has no field/],
-  ['a tolerance', verified(THREE.replace('0.01', 'much')), /precision="much" is no number/],
+  ['a tolerance', verified(THREE.replace('0.01', 'much')), /precision="much": expected a number/],
   ['a tolerance below zero', verified(THREE.replace('0.001', '-1')), /zeroThreshold="-1"/],
 ];
 
@@ -74,7 +74,7 @@ test('records that cannot be run are a warning that says why', async () => {
     const made = await importText(model(verification));
     assert.equal(made.verification, undefined, what);
     assert.equal(made.warnings.length, 1, what);
-    assert.match(made.warnings[0] ?? '', /^its ModelVerification is not run: line \d+ </, what);
+    assert.match(made.warnings[0] ?? '', /^its ModelVerification is skipped: line \d+ </, what);
     assert.match(made.warnings[0] ?? '', said, what);
   }
   assert.deepEqual((await importText(model(''))).warnings, []);

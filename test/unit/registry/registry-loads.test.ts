@@ -437,7 +437,7 @@ test('names the node that contradicts requested batching', async () => {
   const { engine, registry, lines } = setup();
   const done = registry.reconcile(['m', 'n', 'o'].map((name) => desired(name, ['1'])));
   await settle();
-  const text = "node 'mean' (ReduceMean): it goes over the rows";
+  const text = "node 'mean' (ReduceMean): it reduces the batch axis";
   const finding = (verdict: 'proved' | 'coupled') => ({
     rows: [{ signature: '', verdict, text: verdict === 'proved' ? '' : text }],
   });

@@ -38,7 +38,7 @@ describe('trees', () => {
     await answers(tree(name, classifier, CLASSES, thresholds), features, { prediction: [1, 1] });
     await refuses(
       tree(name, classifier, { ...CLASSES, numClasses: 3 }),
-      /a leaf of 2 classes, expected 3/,
+      /a leaf with counts of 3 classes, got 2/,
     );
     await refuses(tree(name, classifier, {}), /numFeatures is nothing: expected a number/);
   });
@@ -140,7 +140,7 @@ describe('trees', () => {
     const rows = treesMetadata.rows.slice(1);
     await refuses(
       { ...two, tables: { data, treesMetadata: { ...treesMetadata, rows } } },
-      /treesMetadata: the trees are not numbered from 0/,
+      /treesMetadata: expected trees numbered from 0/,
     );
     await refuses(
       { ...two, tables: { treesMetadata, data: { ...data, rows: data.rows.slice(1) } } },

@@ -53,12 +53,12 @@ describe('metadata', () => {
     const bad: [string, RegExp][] = [
       ['', /^file is empty$/],
       ['nothing', /^file is not JSON: /],
-      ['[1]', /^file is no JSON object: \[1\]$/],
-      ['{}', /^file: 'class' is nothing: expected a text$/],
-      [JSON.stringify({ ...METADATA, uid: 7 }), /^file: 'uid' is 7: expected a text$/],
+      ['[1]', /^file: expected a JSON object, got \[1\]$/],
+      ['{}', /^file: 'class': expected a string, got nothing$/],
+      [JSON.stringify({ ...METADATA, uid: 7 }), /^file: 'uid': expected a string, got 7$/],
       [JSON.stringify({ ...METADATA, sparkVersion: '1.6.3' }), /Spark '1.6.3': expected 2.0 or/],
       [JSON.stringify({ ...METADATA, sparkVersion: 'x' }), /Spark 'x': expected 2.0 or later/],
-      [JSON.stringify({ ...METADATA, paramMap: [] }), /'paramMap' is \[\]: expected an object/],
+      [JSON.stringify({ ...METADATA, paramMap: [] }), /'paramMap': expected an object, got \[\]/],
     ];
     for (const [text, message] of bad) {
       assert.throws(() => parseMetadata(text, 'file'), problem(message));
@@ -109,11 +109,11 @@ describe('parameters', () => {
     const bad: [() => unknown, RegExp][] = [
       [() => params.number('flag'), /^parameter flag is true: expected a number$/],
       [() => params.integer('splits'), /expected an integer$/],
-      [() => params.texts('splits'), /expected a list of texts$/],
+      [() => params.texts('splits'), /expected a list of strings$/],
       [() => params.numbers('names'), /^parameter names is \["a","b"\]: expected a list of num/],
       [() => params.text('absent'), /^parameter absent is not in the metadata$/],
       [() => params.vector('names'), /expected a vector$/],
-      [() => params.choice('text', ['a', 'b'], 'a'), /text is 'Gaussian': expected one of a, b$/],
+      [() => params.choice('text', ['a', 'b'], 'a'), /text: expected one of a, b, got 'Gaussian'$/],
     ];
     for (const [read, message] of bad) assert.throws(read, problem(message));
   });
@@ -160,7 +160,7 @@ describe('stage folders', () => {
     const bad: [[string, string][], RegExp][] = [
       [[['model.json', '{}']], /^the model has no metadata\/part-\* file$/],
       [[['metadata/_SUCCESS', '']], /^the model has no metadata\/part-\* file$/],
-      [[['metadata/part-0', '']], /^metadata has nothing but empty files$/],
+      [[['metadata/part-0', '']], /^metadata contains only empty files$/],
       [[['metadata/part-0', '\xff']], /^metadata\/part-0 is not UTF-8$/],
       [[['metadata', '{}']], /metadata is a file, not a folder.*Spark Connect/],
     ];
@@ -168,7 +168,7 @@ describe('stage folders', () => {
     const large = { ...openFiles(modelFiles(stage('a'))), size: () => 2 ** 27 };
     await assert.rejects(
       StageFolder.open(large, ''),
-      problem(/^metadata\/part-00000 has 134217728 bytes: at most 67108864$/),
+      problem(/^metadata\/part-00000: expected at most 67108864 bytes, got 134217728$/),
     );
   });
 

@@ -139,7 +139,7 @@ test('rows that Spark leaves out are refused: a warning says so', async () => {
   );
   const { warnings } = await lowerSpark(openFiles(files));
   deepEqual(warnings, [
-    "stage 0 'StringIndexer_i': Spark leaves out rows with invalid values; here they are refused",
+    "stage 0 'StringIndexer_i': Spark drops rows with invalid values; Serval refuses them",
   ]);
 });
 
@@ -214,7 +214,7 @@ describe('wrappers', () => {
     const slice = stagesOf(plan).find(({ kind }) => kind === 'vector_slicer');
     deepEqual(slice?.attributes?.[0]?.integers, Int32Array.of(1, 0));
     const gone = stringIndexer('c_index', 'again', ['0']);
-    await refuses(pipeline(formula, gone), /stage 1 .*column 'c_index' is not there any more/);
+    await refuses(pipeline(formula, gone), /stage 1 .*column 'c_index' has been dropped/);
   });
 });
 
@@ -228,7 +228,7 @@ describe('errors of a pipeline', () => {
         { class: 'clustering.DistributedLDAModel', uid: 'lda' },
         logistic([1, 2], 0, { threshold: 'high' }),
       ),
-      /^Spark model is not supported as it is \(5 problems\): /,
+      /^Spark model is not supported \(5 problems\): /,
       /stage 0 'Custom_1': stages of class com\.example\.Custom are not supported/,
       /stage 1 'StringIndexer_ci': stages\/1_StringIndexer_ci\/data is missing/,
       /stage 2\.0 'NewThing_1': stages of class org\.apache\.spark\.ml\.feature\.NewThing are not/,
@@ -243,19 +243,19 @@ describe('errors of a pipeline', () => {
   });
 
   test('nothing to answer', async () => {
-    await refuses(pipeline(), /model: the model makes no column/);
+    await refuses(pipeline(), /model: the model adds no column/);
   });
 
   test('two columns of one name, and one without a name', async () => {
     await refuses(
       pipeline(stringIndexer('a', '', ['x'])),
-      /stage 0 .*: an output column without a name/,
+      /stage 0 .*: an output column has no name/,
     );
   });
 
   test('pipelines inside one another without end', async () => {
     let deep: StageSketch = LABEL;
     for (let i = 0; i < 40; i++) deep = pipeline(deep);
-    await refuses(deep, /more than 32 pipelines inside each other/);
+    await refuses(deep, /expected at most 32 nested pipelines, got more/);
   });
 });

@@ -72,15 +72,15 @@ describe('SQLTransformer', () => {
     const few = sql('SELECT a FROM __THIS__');
     await refuses(
       pipeline(few, assembler(['a', 'b']), linear([1, 1], 0)),
-      /column 'b' is not there/,
+      /column 'b' has been dropped/,
     );
     await refuses(
       pipeline(few, sql('SELECT b + 1 AS c FROM __THIS__'), doubled),
-      /stage 1 'SQL_1': .*there is no column 'b'/,
+      /stage 1 'SQL_1': .*unknown column 'b'/,
     );
     await refuses(
       pipeline(sql('SELECT *, a AS x, b AS x FROM __THIS__'), doubled),
-      /stage 0 'SQL_1': statement: two columns are called 'x'/,
+      /stage 0 'SQL_1': statement: two columns are named 'x'/,
     );
     await refuses(
       pipeline(sql('SELECT * FROM __THIS__ WHERE a > 0'), { class: 'x.Y', uid: 'y' }, doubled),

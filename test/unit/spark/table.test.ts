@@ -134,7 +134,7 @@ describe('tables', () => {
     for (const [name, bytes] of bad) {
       await assert.rejects(
         readTable('data', [{ name, bytes }]),
-        problem(new RegExp(`^${name} is no parquet file: `)),
+        problem(new RegExp(`^${name} is not a Parquet file: `)),
         name,
       );
     }
@@ -162,7 +162,9 @@ describe('tables', () => {
     const bytes = parquet({ s: 'string' }, [{ s: 'abc' }], 'gzip', 2 ** 30 + 1);
     await assert.rejects(
       readTable('data', [{ name: 'huge', bytes }]),
-      problem(/^huge is no parquet file: a page of 1073741825 bytes: at most 1073741824$/),
+      problem(
+        /^huge is not a Parquet file: expected pages of at most 1073741824 bytes, got 1073741825$/,
+      ),
     );
   });
 });

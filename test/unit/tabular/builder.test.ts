@@ -1,7 +1,7 @@
 // Plans from the importers' builder, read and run by C++.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readTable } from '../../../ts/model/table-codec.js';
+import { readFlatTable } from '../../../ts/model/flat-table.js';
 import {
   call,
   columnRef,
@@ -10,7 +10,7 @@ import {
   PlanBuilder,
 } from '../../../ts/importers/plan/builder.js';
 import type { ClassifyAttributes } from '../../../ts/importers/plan/generated/stages.js';
-import { PLAN } from '../../../ts/importers/plan/generated/tables.js';
+import { PLAN } from '../../../ts/importers/plan/generated/flat-tables.js';
 import { addPick } from '../../../ts/importers/plan/forest.js';
 import { PlanError, runPlan } from './run-plan.js';
 
@@ -50,7 +50,7 @@ test('a frame of no rows has outputs of no rows', () => {
 
 test('a plan is the same when it was written and read', () => {
   const plan = picking().finish();
-  const again = readTable(PLAN, encodePlan(plan));
+  const again = readFlatTable(PLAN, encodePlan(plan));
   assert.equal(again.producer, 'a test');
   assert.deepEqual(
     again.block.stages.map(({ kind, place }) => [kind, place]),
@@ -102,14 +102,17 @@ test('a column is filled once, and before it is read', () => {
   const same = new PlanBuilder('spark', '');
   same.field({ name: 'a', type: 'double' });
   same.field({ name: 'a', type: 'double' });
-  assert.throws(() => same.finish(), /two fields are called 'a'/);
+  assert.throws(() => same.finish(), /two fields are named 'a'/);
 });
 
 test('an expression that is too deep is an error, not a crash', () => {
   let deep = constant(1);
   for (let i = 0; i < 100_000; i += 1) deep = call('sql.negative', deep);
   const builder = new PlanBuilder('spark', '');
-  assert.throws(() => builder.derive('x', 'double', deep, 'p'), /calls \d+ deep, at most 200/);
+  assert.throws(
+    () => builder.derive('x', 'double', deep, 'p'),
+    /at most 200 nested calls, got \d+/,
+  );
 });
 
 test('reports all errors of stages at once', () => {
@@ -162,7 +165,7 @@ test('refuses a plan of another version', () => {
 
 test('a damaged plan is refused', () => {
   const bytes = encodePlan(picking().finish());
-  const broken = readTable(PLAN, bytes);
+  const broken = readFlatTable(PLAN, bytes);
   assert.throws(
     () => runPlan({ ...broken, columns: [] }, { x: [1], i: [0] }),
     /field 'x': column 0 is not its own/,

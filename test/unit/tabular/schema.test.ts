@@ -97,7 +97,7 @@ test('a narrower type is good, another is not', () => {
 test('fields that are missing or too many', () => {
   refused(() => applied(NEEDED.slice(2)), /needs the field "age"/, /needs the field "when"/);
   const { warnings } = applied([...NEEDED, tensor('more', 'FP64')]);
-  assert.deepEqual(warnings, ['s.json: the model has no field "more": it is ignored']);
+  assert.deepEqual(warnings, ['s.json: "more" is ignored: the model has no such field']);
   assert.equal(applied([...NEEDED, tensor('label', 'STRING')]).warnings.length, 0);
   assert.deepEqual(applied([]).plan.fields, fieldsPlan().fields, 'no inputs: the model says them');
 });
@@ -114,7 +114,7 @@ test('outputs: those that are listed, in this order', () => {
   refused(
     () => applied(NEEDED, [tensor('age', 'STRING'), tensor('none', 'FP64')]),
     /"age" is FP64, got STRING/,
-    /outputs: the model has none "none"/,
+    /outputs: the model has no output "none"/,
   );
 });
 
@@ -124,7 +124,7 @@ test('refuses invalid schemas with every reason', () => {
   refused(parse([]), /expected an object/);
   refused(parse({ inputs: {} }), /inputs: expected a list/);
   refused(parse({ fields: [] }), /unknown member "fields"/);
-  refused(parse({ inputs: [tensor('a', 'FP64'), tensor('a', 'FP64')] }), /"a" is there twice/);
+  refused(parse({ inputs: [tensor('a', 'FP64'), tensor('a', 'FP64')] }), /"a" occurs twice/);
   refused(
     parse({ inputs: [1, { name: 'a' }, tensor('b', 'UINT64'), tensor('c', 'FP64', -1, 2, 3)] }),
     /inputs\[0\]: expected/,

@@ -212,7 +212,10 @@ test('chains of 100,000 nodes', (t) => {
 
 test('a long circle', (t) => {
   const nodes = Array.from({ length: LONG }, (_, i) => neg(`n${i}`, `n${(i + 1) % LONG}`));
-  assert.match(outcome(t, model([...nodes, neg('y', 'n0')])), /circle|needs its own output/);
+  assert.match(
+    outcome(t, model([...nodes, neg('y', 'n0')])),
+    /has a cycle|depends on its own output/,
+  );
 });
 
 /** A TensorProto of this shape that repeats one float. */
@@ -249,7 +252,7 @@ test('constants that repeat one element take no memory', (t) => {
     constant(`c${i}`, filled(2 ** 25 - i)),
     add(i === 59 ? 'y' : `s${i}`, i === 0 ? 'x' : `s${i - 1}`, `c${i}`),
   ]).flat();
-  assert.match(outcome(t, model(many)), /bytes together/);
+  assert.match(outcome(t, model(many)), /bytes in total/);
   assert.ok(process.memoryUsage.rss() - before < 2 ** 30);
 });
 

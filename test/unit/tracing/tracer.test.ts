@@ -6,9 +6,9 @@ import { ErrorCode } from '../../../ts/base/errors.js';
 import type { TraceConfig } from '../../../ts/config/observation/tracing.js';
 import type { Logger } from '../../../ts/base/logger.js';
 import type { TraceRecord, TraceRules, TraceTake } from '../../../ts/base/generated/engine.js';
-import { readTable, writeTable } from '../../../ts/model/table-codec.js';
+import { readFlatTable, writeFlatTable } from '../../../ts/model/flat-table.js';
 import type { NativeBinding } from '../../../ts/engine/binding.js';
-import { TRACE_RULES, TRACE_TAKE } from '../../../ts/engine/generated/tables.js';
+import { TRACE_RULES, TRACE_TAKE } from '../../../ts/engine/generated/flat-tables.js';
 import { Tracer } from '../../../ts/server/observe/tracing/tracer.js';
 import { record } from './records.js';
 
@@ -43,7 +43,7 @@ class Rig {
   constructor(change: Partial<TraceConfig> = {}) {
     const native = {
       setTraces: (bytes: Uint8Array): number => {
-        this.rules.push(readTable(TRACE_RULES, Buffer.from(bytes)));
+        this.rules.push(readFlatTable(TRACE_RULES, Buffer.from(bytes)));
         return ErrorCode.Ok;
       },
       takeTraces: (lost: number): number => {
@@ -59,7 +59,7 @@ class Rig {
         run: (call) => void call(native),
         read: (call) => {
           call(native);
-          const bytes = writeTable(TRACE_TAKE, this.take);
+          const bytes = writeFlatTable(TRACE_TAKE, this.take);
           this.take = { ...this.take, records: [] };
           return Buffer.from(bytes);
         },

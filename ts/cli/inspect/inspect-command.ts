@@ -92,8 +92,8 @@ export async function inspectCommand(args: readonly string[]): Promise<number> {
     return print(await tensorFlowReport(model, version, settings), tensorFlowText);
   }
   if (tabularFormat(version.format) !== undefined) {
-    const { tableReport, tableText } = await import('./table-report.js');
-    return print(await tableReport(model, version), tableText);
+    const { tabularReport, tabularText } = await import('./tabular-report.js');
+    return print(await tabularReport(model, version), tabularText);
   }
   if (version.format === 'plan') {
     const { tensorRtReport, tensorRtText } = await import('../gpu/tensorrt-report.js');

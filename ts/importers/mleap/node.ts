@@ -70,7 +70,7 @@ export class BundleFrame {
 
   output(name: string, as: PortType, place: string): Column {
     if (this.#columns.has(name)) {
-      this.problems.add(place, `its output '${name}' has the name of another column`);
+      this.problems.add(place, `its output '${name}' has the same name as another column`);
     }
     const column = this.builder.column(name, as.type, as.element);
     this.#columns.set(name, { column, ...as });

@@ -33,7 +33,7 @@ export async function readSchema(path: string): Promise<Schema> {
   try {
     const { size } = await stat(path);
     if (size > SCHEMA_BYTES_MAX)
-      throw new Error(`at most ${SCHEMA_BYTES_MAX} bytes, it has ${size}`);
+      throw new Error(`expected at most ${SCHEMA_BYTES_MAX} bytes, got ${size}`);
     text = new TextDecoder('utf-8', { fatal: true }).decode(await readFile(path));
   } catch (error) {
     throw invalid(path, (error as Error).message);
@@ -85,7 +85,7 @@ function tensorsOf(
     const place = `${path}, ${list}[${i}]`;
     const found = tensorOf(tensor, place, problems);
     if (found === undefined) return [];
-    if (names.has(found.name)) problems.add(place, `"${found.name}" is there twice`);
+    if (names.has(found.name)) problems.add(place, `"${found.name}" occurs twice`);
     names.add(found.name);
     return [found];
   });
@@ -149,7 +149,7 @@ export function applySchema(
     return field;
   });
   const warnings = [...inputs.keys()].map(
-    (name) => `${path}: the model has no field "${name}": it is ignored`,
+    (name) => `${path}: "${name}" is ignored: the model has no such field`,
   );
   problems.throwIfAny(WHAT);
   return { plan: { ...plan, fields, outputs }, warnings };
@@ -187,7 +187,7 @@ function outputsOf(
   const listed = schema.outputs.flatMap((tensor): Output[] => {
     const output = left.get(tensor.name);
     if (output === undefined) {
-      problems.add(path, `outputs: the model has none "${tensor.name}"`);
+      problems.add(path, `outputs: the model has no output "${tensor.name}"`);
       return [];
     }
     left.delete(tensor.name);

@@ -17,7 +17,7 @@ import type { Labels } from './labels.js';
 import { GRAPH_DEF_PLATFORM, tabularFormat } from '../../importers/run/model-files.js';
 import {
   parameterOf,
-  tableSettingsOf,
+  tabularSettingsOf,
   wrongWith,
   type FoundModel,
   type FoundVersion,
@@ -145,7 +145,7 @@ function importerOf(
 function tabularImporter(model: FoundModel, found: FoundVersion): Partial<ModelSpec> {
   const format = tabularFormat(found.format);
   if (format === undefined) return {};
-  return { backend: 'tabular', importer: { format, ...tableSettingsOf(model, found) } };
+  return { backend: 'tabular', importer: { format, ...tabularSettingsOf(model, found) } };
 }
 
 function batchingOf(

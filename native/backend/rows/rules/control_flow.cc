@@ -8,7 +8,7 @@ namespace {
 
 ort::Bytes body_of(Call& call, std::string_view name) {
   const ort::OnnxAttribute* found = call.node().attribute(name);
-  if (found == nullptr || !found->graph) unproven("no body");
+  if (found == nullptr || !found->graph) unproven("the body is missing");
   return *found->graph;
 }
 
@@ -29,7 +29,7 @@ void branch(Call& call) {
   }
   const std::vector<Value> yes = call.run_body()(body_of(call, "then_branch"), {});
   const std::vector<Value> no = call.run_body()(body_of(call, "else_branch"), {});
-  if (yes.size() != no.size()) unproven("bodies of other outputs");
+  if (yes.size() != no.size()) unproven("the bodies have different numbers of outputs");
   for (size_t i = 0; i < yes.size(); ++i) {
     call.set(i, joined(call.symbols(), yes[i], no[i], name_of(call, "output", i)));
   }
@@ -55,11 +55,11 @@ Value carried_value(Value value) {
 // The value after stacking: the axis of the rows moves by the new first axis.
 Value stacked(Call& call, const Value& value, size_t axis) {
   if (value.kind == Kind::Mixed) stop(Stop{*value.why});
-  if (value.varies() && !value.is_rows()) couples("numbers of rows are put together");
-  if (value.instead != nullptr) unproven("some of its steps have rows and others none");
+  if (value.varies() && !value.is_rows()) couples("it stacks numbers of rows");
+  if (value.instead != nullptr) unproven("only some of its steps have rows");
   if (!value.dims) return Value::same();
   Dims dims = *value.dims;
-  if (axis > dims.size()) unproven("an axis beyond the rank");
+  if (axis > dims.size()) unproven("an axis is out of range");
   dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(axis), call.fresh());
   if (!value.varies()) return Value::same(std::move(dims));
   return Value::rows(std::move(dims), value.axis + (axis <= value.axis ? 1 : 0));
@@ -77,7 +77,7 @@ std::vector<Value> settled(Call& call, ort::Bytes body, std::vector<Value>& inpu
                            size_t carried, size_t first) {
   for (size_t round = 0; round < kRoundsMax; ++round) {
     std::vector<Value> outputs = call.run_body()(body, inputs);
-    if (outputs.size() < first + carried) unproven("a body of other outputs");
+    if (outputs.size() < first + carried) unproven("the body has too few outputs");
     bool stays = true;
     for (size_t i = 0; i < carried; ++i) {
       Value& now = inputs[before + i];
@@ -87,7 +87,7 @@ std::vector<Value> settled(Call& call, ort::Bytes body, std::vector<Value>& inpu
     }
     if (stays) return outputs;
   }
-  unproven("what its body carries does not settle");
+  unproven("the shapes of its carried values differ after every iteration");
 }
 
 // Trip count, condition, carried values.
@@ -101,7 +101,7 @@ void loop(Call& call) {
   }
   const std::vector<Value> outputs = settled(call, body_of(call, "body"), inputs, 2, carried, 1);
   if (outputs[0].kind == Kind::Mixed) stop(Stop{*outputs[0].why});
-  if (outputs[0].varies()) couples("values of the rows decide when it ends");
+  if (outputs[0].varies()) couples("its end depends on the values of the rows");
   for (size_t i = 0; i < carried; ++i) call.set(i, inputs[i + 2]);
   for (size_t i = carried; i + 1 < outputs.size(); ++i) {
     call.set(i, stacked(call, outputs[i + 1], 0));
@@ -110,11 +110,11 @@ void loop(Call& call) {
 
 // One step of a scanned input.
 Value slice_of(Call& call, const Value& value, int64_t along) {
-  if (value.kind == Kind::Counts) couples("it goes over the number of rows");
+  if (value.kind == Kind::Counts) couples("it iterates over the number of rows");
   if (!value.dims) return Value::same();
   const size_t axis = axis_of(along, value.rank());
-  if (value.varies() && axis == value.axis) couples("its steps go over the rows");
-  if (value.varies() && !value.is_rows()) couples("numbers of rows are taken apart");
+  if (value.varies() && axis == value.axis) couples("it iterates over the rows");
+  if (value.varies() && !value.is_rows()) couples("it splits numbers of rows");
   (void)call;
   Dims dims = *value.dims;
   dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(axis));
@@ -126,9 +126,9 @@ int64_t entry(const std::vector<int64_t>* list, size_t at) {
 }
 
 void scan(Call& call) {
-  if (call.opset() < 9) unproven("a Scan of before opset 9");
+  if (call.opset() < 9) unproven("a Scan before opset 9");
   const auto scanned = static_cast<size_t>(call.integer("num_scan_inputs", 0));
-  if (scanned > call.count()) unproven("more scanned inputs than inputs");
+  if (scanned > call.count()) unproven("num_scan_inputs exceeds the number of inputs");
   const size_t carried = call.count() - scanned;
   std::vector<Value> inputs;
   for (size_t i = 0; i < carried; ++i) {

@@ -126,13 +126,13 @@ test('reports all errors of an Aggregate at load', async () => {
   for (const part of [
     'function="multiset" is not supported',
     'function="mode" is unknown',
-    'function="sum" of field \'s\', which is no number',
+    'function="sum" requires a number, but field \'s\' is not one',
     'groupField is not supported',
     'sqlWhere is not supported',
-    "'many' is not a field that requests give, a list in each row",
+    "'many': expected a field of the request with a list in each row",
     "field 'nowhere' is not declared",
-    "field 'x' has a list in each row, and one value is expected",
-    '<Lag> is not supported as an expression: it reads rows before this one',
+    "field 'x': expected one value in each row, got a list",
+    '<Lag> is not supported as an expression: it reads earlier rows',
   ]) {
     assert.ok(told.includes(part), `${part}: ${told}`);
   }

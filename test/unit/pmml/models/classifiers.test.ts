@@ -111,11 +111,11 @@ test('reports all errors of a network at once', async () => {
   const attributes = 'functionName="regression" activationFunction="identity"';
   const told = await problems(FIELDS, network(attributes, 'x c | y', INPUTS, layers, outs));
   for (const part of [
-    "there is no neuron 'o' before it",
-    "there is no neuron 'h' before it",
-    "id '1' is there twice",
+    "neuron 'o' does not exist or is in the same or a later layer",
+    "neuron 'h' does not exist or is in the same or a later layer",
+    "id '1' occurs twice",
     'activationFunction="swish" is not supported',
-    "there is no neuron 'q'",
+    "neuron 'q'",
     '<NormDiscrete> does not fit functionName="regression"',
   ]) {
     assert.ok(told.includes(part), `${part}: ${told}`);
@@ -211,12 +211,12 @@ test('reports all errors of support vectors at once', async () => {
     ${machine('targetCategory="a"', [1, 2], 0)}`;
   const told = await problems(FIELDS, vectors('functionName="classification"', 'x w c | k', parts));
   for (const part of [
-    'an Array of n="3" has 2 values',
+    'an Array: expected n="3" values, got 2',
     'attribute id is missing',
-    '1 coefficients, and 2 support vectors',
-    "there is no vector 'u'",
-    'there is no kernel',
-    'two machines have one target category',
+    'expected a coefficient for each of 2 support vectors, got 1',
+    "vector 'u'",
+    'has no kernel',
+    'two machines have the same target category',
   ]) {
     assert.ok(told.includes(part), `${part}: ${told}`);
   }
@@ -281,9 +281,9 @@ test('reports all errors of a naive Bayes model at once', async () => {
   );
   const told = await problems(FIELDS, model.replace('threshold="0.01"', ''));
   for (const part of [
-    "'q' is no value of the BayesOutput",
-    'there are no PairCounts',
-    "field 'c' is no number",
+    "'q' is not a value of the BayesOutput",
+    'has no PairCounts',
+    "field 'c' is not a number",
     '<UniformDistribution> is not supported here',
     'attribute threshold is missing',
   ]) {

@@ -87,7 +87,7 @@ test('reports all errors of a regression at once', async () => {
   for (const part of [
     'normalizationMethod="simplemax" is not supported',
     'intercept: "one" is not a number',
-    "field 'c' is no number",
+    "field 'c' is not a number",
     'attribute coefficient is missing',
     "field 'z' is not declared",
     '"red" is not a number',
@@ -104,7 +104,10 @@ test('tables that do not fit the function are refused', async () => {
   const classes = (tables: string) =>
     `<RegressionModel functionName="classification">${schema('x | y')}${tables}</RegressionModel>`;
   assert.match(await problems(CLASSES, classes(table)), /there is 1 RegressionTable/);
-  assert.match(await problems(CLASSES, classes(table + table)), /two tables for 'a'/);
+  assert.match(
+    await problems(CLASSES, classes(table + table)),
+    /expected one table for 'a', got two/,
+  );
   const bare = classes('<RegressionTable intercept="0"/><RegressionTable intercept="1"/>');
   assert.match(await problems(CLASSES, bare), /attribute targetCategory is missing/);
 });
@@ -229,14 +232,14 @@ test('reports all errors of a general regression at once', async () => {
   );
   const told = await problems(FACTORS, model);
   assert.match(told, /linkFunction="sqrt" is not supported/);
-  assert.match(told, /the ParamMatrix is not one of a regression/);
+  assert.match(told, /the ParamMatrix: expected cells without targetCategory/);
   const used = general(
     'modelType="regression" functionName="regression" offsetValue="3"',
     LISTS + cells + BETAS,
     'x c w | y',
   );
   const also = await problems(FACTORS, used);
-  assert.match(also, /'w' is neither factor nor covariate/);
+  assert.match(also, /'w' is neither a factor nor a covariate/);
   assert.match(also, /offsetValue of this modelType is not supported/);
 });
 
@@ -253,11 +256,11 @@ test('a general regression must fit its function and its target', async () => {
     LISTS + CELLS + BETAS,
     'x c | k',
   );
-  assert.match(await problems(FACTORS, three), /there are 3 target categories/);
+  assert.match(await problems(FACTORS, three), /expected 2 target categories, got 3/);
   const unsaid = general(
     'modelType="multinomialLogistic" functionName="classification"',
     LISTS + CELLS + parameters([['p0', 1, 'a']]),
     'x c | k',
   );
-  assert.match(await problems(FACTORS, unsaid), /which category the others are compared with/);
+  assert.match(await problems(FACTORS, unsaid), /the reference category is missing/);
 });

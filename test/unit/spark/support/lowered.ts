@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { ErrorCode, ServalError } from '../../../../ts/base/errors.js';
 import { lowerSpark } from '../../../../ts/importers/spark/index.js';
-import type { TableSettings } from '../../../../ts/importers/plan/imported.js';
+import type { TabularSettings } from '../../../../ts/importers/plan/imported.js';
 import type { Plan, Stage } from '../../../../ts/importers/plan/generated/plan.js';
 import { modelFiles, openFiles, type StageSketch } from './model.js';
 
 export async function planOf(
   stage: StageSketch,
-  settings: Partial<TableSettings> = {},
+  settings: Partial<TabularSettings> = {},
 ): Promise<Plan> {
   const { plan } = await lowerSpark(openFiles(modelFiles(stage)), settings);
   return plan;

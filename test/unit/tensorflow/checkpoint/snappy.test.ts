@@ -52,26 +52,26 @@ test('restores what the test support compresses', () => {
 test('damage is named with its byte', () => {
   const begin = 'MODEL_INVALID: block: Snappy: byte ';
   for (const [text, said] of [
-    ['', '0: unpacked length: the data end inside a number'],
-    ['ffffffffffffffffffffff', '0: unpacked length: a number is longer than 10 bytes'],
-    ['ffffffffffffffffff01', '0: unpacked length: expected a number below 2^53'],
-    ['ff7f 08 616263', '0: unpacked length: expected at most 132, got 16383'],
-    ['03 08 6162', '2: literal: 3 bytes expected, 2 are left'],
-    ['02 08 616263', '1: 3 more bytes behind 0, expected 2 in all'],
+    ['', '0: uncompressed length: the data end inside a number'],
+    ['ffffffffffffffffffffff', '0: uncompressed length: a number is longer than 10 bytes'],
+    ['ffffffffffffffffff01', '0: uncompressed length: expected a number below 2^53'],
+    ['ff7f 08 616263', '0: uncompressed length: expected at most 132, got 16383'],
+    ['03 08 6162', '2: literal: expected 3 bytes, got 2'],
+    ['02 08 616263', '1: 3 more bytes after 0, expected 2 in total'],
     ['04 08 616263', '5: expected 4 bytes, got 3'],
-    ['07 08 616263 0100', '5: copy from 0 bytes back, 3 are there'],
-    ['07 08 616263 0104', '5: copy from 4 bytes back, 3 are there'],
-    ['07 08 616263 0b030000ff', '5: copy from 4278190083 bytes back, 3 are there'],
-    ['06 08 616263 0bffffffff', '5: copy from 4294967295 bytes back, 3 are there'],
-    ['06 08 616263 0103', '5: 4 more bytes behind 3, expected 6 in all'],
-    ['06 08 616263 0a03', '6: tag: 2 bytes expected, 1 are left'],
-    ['03 f0', '2: tag: 1 bytes expected, 0 are left'],
-    ['03 fcffffffff', '1: 4294967296 more bytes behind 0, expected 3 in all'],
+    ['07 08 616263 0100', '5: copy from 0 bytes back, expected 1 to 3'],
+    ['07 08 616263 0104', '5: copy from 4 bytes back, expected 1 to 3'],
+    ['07 08 616263 0b030000ff', '5: copy from 4278190083 bytes back, expected 1 to 3'],
+    ['06 08 616263 0bffffffff', '5: copy from 4294967295 bytes back, expected 1 to 3'],
+    ['06 08 616263 0103', '5: 4 more bytes after 3, expected 6 in total'],
+    ['06 08 616263 0a03', '6: tag: expected 2 bytes, got 1'],
+    ['03 f0', '2: tag: expected 1 bytes, got 0'],
+    ['03 fcffffffff', '1: 4294967296 more bytes after 0, expected 3 in total'],
   ] as const) {
     assert.equal(failure(text), `${begin}${said}`, text);
   }
   assert.equal(
     failure('0b 04 6162 220200', 10),
-    `${begin}0: unpacked length: expected at most 10, got 11`,
+    `${begin}0: uncompressed length: expected at most 10, got 11`,
   );
 });

@@ -58,6 +58,6 @@ test('damage', () => {
   );
   assert.equal(
     failure(hex('808080808000'), 1),
-    `${begin}byte 6: checksum of the lengths: 4 bytes expected, 0 are left`,
+    `${begin}byte 6: checksum of the lengths: expected 4 bytes, got 0`,
   );
 });

@@ -61,19 +61,34 @@ test('a damaged block is named with its byte', () => {
     [hex('00000000'), 'restarts: 0 in a block of 4 bytes'],
     [Buffer.concat([ab, uint32(0), uint32(900)]), 'restarts: 900 in a block of 14 bytes'],
     [Buffer.concat([ab, uint32(0), uint32(0xffffffff)]), 'restarts: 4294967295 in a block of 14 b'],
-    [data([0], ab, blockEntry(3, 'c', ab)), 'byte 6: 3 key bytes of the entry before, which has 2'],
-    [data([0], blockEntry(1, 'c', ab)), 'byte 0: 1 key bytes of the entry before, which has 0'],
-    [data([0], ab, blockEntry(0, 'ab', ab)), 'byte 6: a key comes twice'],
-    [data([0], ab, blockEntry(2, '', ab)), 'byte 6: a key comes twice'],
+    [
+      data([0], ab, blockEntry(3, 'c', ab)),
+      'byte 6: shares 3 key bytes with the previous entry, which has 2',
+    ],
+    [
+      data([0], blockEntry(1, 'c', ab)),
+      'byte 0: shares 1 key bytes with the previous entry, which has 0',
+    ],
+    [data([0], ab, blockEntry(0, 'ab', ab)), 'byte 6: a key occurs twice'],
+    [data([0], ab, blockEntry(2, '', ab)), 'byte 6: a key occurs twice'],
     [data([0], ab, blockEntry(1, 'a', ab)), 'byte 6: the keys do not ascend'],
     [data([0, 6], ab, blockEntry(1, 'c', ab)), 'byte 6: a restart shares 1 key bytes, expected 0'],
-    [data([0, 7], ab, blockEntry(0, 'b', ab)), 'restarts: 2 are listed, 1 are at an entry'],
-    [data([0, 0], ab, blockEntry(0, 'b', ab)), 'restarts: 2 are listed, 1 are at an entry'],
-    [data([6], ab, blockEntry(0, 'b', ab)), 'restarts: 1 are listed, 1 are at an entry'],
-    [data([5], ab), 'restarts: 1 are listed, 0 are at an entry'],
-    [data([0, 0]), 'restarts: 2 are listed, 0 are at an entry'],
-    [data([0], hex('00 05 00 61')), 'byte 3: key: 5 bytes expected, 1 are left'],
-    [data([0], hex('00 01 05 61 62')), 'byte 4: value: 5 bytes expected, 1 are left'],
+    [
+      data([0, 7], ab, blockEntry(0, 'b', ab)),
+      'restarts: expected 1, one for each listed entry, got 2',
+    ],
+    [
+      data([0, 0], ab, blockEntry(0, 'b', ab)),
+      'restarts: expected 1, one for each listed entry, got 2',
+    ],
+    [
+      data([6], ab, blockEntry(0, 'b', ab)),
+      'restarts: expected 1, one for each listed entry, got 1',
+    ],
+    [data([5], ab), 'restarts: expected 0, one for each listed entry, got 1'],
+    [data([0, 0]), 'restarts: expected 0, one for each listed entry, got 2'],
+    [data([0], hex('00 05 00 61')), 'byte 3: key: expected 5 bytes, got 1'],
+    [data([0], hex('00 01 05 61 62')), 'byte 4: value: expected 5 bytes, got 1'],
     [data([0], hex('00 80')), 'byte 1: other key bytes: the data end inside a number'],
     [data([0], hex('ffffffffffffffffffffff')), 'byte 0: shared key bytes: a number is longer than'],
     [data([0], hex('00 ffffffffffffff7f 00')), 'byte 1: other key bytes: expected a number below'],
@@ -156,11 +171,11 @@ test('damage to the footer', (context) => {
   for (const [text, said] of [
     [
       '0000 ff7f 01',
-      `byte 2: the index should have 1 and 5 bytes from byte 16383 on, which is ` +
-        `outside of the file's ${room} before its footer`,
+      `byte 2: the index has 1 and 5 bytes from byte 16383 on: ` +
+        `expected at most the ${room} bytes before the footer`,
     ],
-    ['ff7f 00', 'byte 0: the metaindex should have 0 and 5 bytes from byte 16383 on, which is'],
-    ['0000 00 ff7f', 'byte 2: the index should have 16383 and 5 bytes from byte 0 on, which is'],
+    ['ff7f 00', 'byte 0: the metaindex has 0 and 5 bytes from byte 16383 on: expected at most'],
+    ['0000 00 ff7f', 'byte 2: the index has 16383 and 5 bytes from byte 0 on: expected at most'],
     ['0000 ffffffffffffffffff01 00', 'byte 2: offset of the index: expected a number below 2^53'],
     [`0000 ${'ff'.repeat(12)}`, 'byte 2: offset of the index: a number is longer than 10 bytes'],
     [`0000 ${'00'.repeat(37)}ff`, 'no error'],
@@ -191,7 +206,7 @@ test('blocks that lie about themselves', (context) => {
   assert.equal(
     said({ compression: 1, pack: () => zeros }, 100),
     'MODEL_INVALID: table: block at ' +
-      'byte 0: Snappy: byte 0: unpacked length: expected at most 100, got 200',
+      'byte 0: Snappy: byte 0: uncompressed length: expected at most 100, got 200',
   );
   assert.equal(
     said({ edit: () => Buffer.alloc(2) }),
@@ -203,7 +218,7 @@ test('blocks that lie about themselves', (context) => {
   );
   assert.equal(
     said({ entriesPerBlock: 3, edit: () => block(numbered(1)) }),
-    'MODEL_INVALID: table: block at byte 32: a key comes twice',
+    'MODEL_INVALID: table: block at byte 32: a key occurs twice',
   );
 });
 

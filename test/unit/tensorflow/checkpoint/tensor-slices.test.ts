@@ -163,7 +163,7 @@ test('lists that contradict each other, and files that are none', (context) => {
     /s1: tensor 't': expected float \[1\] as in another file, got float \[2\]/,
   );
   assert.match(failure(context, [shard([meta, meta], t)]), /s0: tensor 't' is listed twice/);
-  assert.match(failure(context, [shard([{ ...meta, dtype: 0 }], t)]), /data type 0 does not exist/);
+  assert.match(failure(context, [shard([{ ...meta, dtype: 0 }], t)]), /unknown data type 0/);
   assert.match(failure(context, [table(t)]), /s0: expected a list of tensors under the key ""/);
   assert.match(
     failure(context, [table([['', tensorMetas([meta], 2)], ...t])]),

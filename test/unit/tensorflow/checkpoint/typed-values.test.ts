@@ -108,6 +108,6 @@ test('damaged messages and data types without a list', () => {
   assert.match(failure('int32', 1, '3a01ff'), /^MODEL_INVALID: t: TensorProto: byte 2: field 7/);
   assert.equal(
     failure('variant', 1, '3801'),
-    'UNIMPLEMENTED: t: elements of the data type variant',
+    'UNIMPLEMENTED: t: elements of data type variant are not supported',
   );
 });

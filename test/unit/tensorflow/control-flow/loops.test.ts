@@ -75,7 +75,7 @@ test("a loop of a loop's result of the same frame name, in a circle", () => {
     invalid(() =>
       valuesOf(graphOf(...replaced(lines, 'w/x_enter Enter@w v/x_out')), 'v/x_out', { n: 2 }),
     ),
-    /needs its own output outside of a loop|is inside itself/,
+    /depends on its own output outside of a loop|is inside itself/,
   );
 });
 
@@ -95,7 +95,10 @@ test('damaged loops', () => {
   assert.match(bad(replaced(DOUBLING, 'w/x_out Exit w/x_in')), /does not leave a loop/);
   assert.match(bad(replaced(DOUBLING, 'w/x_out Exit n2')), /'n2', which is missing/);
   assert.match(bad(replaced(DOUBLING, 'w/x_enter Enter@other x')), /of the frames/);
-  assert.match(bad(without(DOUBLING, 'w/x_next')), /takes Enter 'w\/x_enter', nothing; expected/);
+  assert.match(
+    bad(without(DOUBLING, 'w/x_next')),
+    /has inputs Enter 'w\/x_enter', nothing; expected/,
+  );
 });
 
 test('parts of a loop used outside of it', () => {
@@ -105,7 +108,7 @@ test('parts of a loop used outside of it', () => {
   assert.match(bad('y Add w/x x'), /belongs to a loop and is used outside of it/);
   assert.match(bad('y Add w/x_switch x'), /without an Exit/);
   assert.match(bad('y Add w/limit x'), /Enter 'w\/limit' is used outside of its loop/);
-  assert.match(bad('y Add w/x_next x'), /something else than the Merge of its loop/);
+  assert.match(bad('y Add w/x_next x'), /another node than the Merge of its loop/);
   assert.match(bad('y Identity w/cond'), /LoopCond 'w\/cond' is used as a value/);
 });
 

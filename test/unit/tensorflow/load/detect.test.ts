@@ -52,11 +52,11 @@ test('files by their names', (t) => {
 
 test('formats that are not read say what to do', (t) => {
   const cases: readonly (readonly [name: string, expected: RegExp])[] = [
-    ['saved_model.cpb', /saved_model\.cpb: a SavedModel split into several files is not read/],
+    ['saved_model.cpb', /saved_model\.cpb: a SavedModel split into several files is not supported/],
     ['model.keras', /model\.keras: .*model\.export\(/],
     ['model.h5', /model\.export\(/],
     ['m.HDF5', /model\.export\(/],
-    ['model.tflite', /TensorFlow Lite is not read/],
+    ['model.tflite', /TensorFlow Lite is not supported/],
   ];
   for (const [name, expected] of cases) {
     const folder = filledFolder(t, { [name]: '' });

@@ -128,7 +128,7 @@ test('wrong: no such node or output, no outputs, damaged', (t) => {
   );
   assert.match(
     invalid(() => load(t, NODES, { outputs: ['top:2'] })),
-    /expected a output below 2, as TopKV2 has, got 2/,
+    /expected an output below 2, as TopKV2 has, got 2/,
   );
   assert.match(
     invalid(() => load(t, [])),

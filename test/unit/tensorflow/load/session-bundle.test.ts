@@ -108,12 +108,12 @@ test('a default regression or classification', (t) => {
 test('a default that is generic or empty is ignored with a warning', (t) => {
   const found = converted(t, manifest(generic({ a: 'x:0' })));
   assert.deepEqual(signaturesOf(found), []);
-  assert.match(found.warnings.join(), /default signature .* is ignored: .* it is generic/);
+  assert.match(found.warnings.join(), /default signature .* is ignored: .* got generic/);
   const empty = converted(
     t,
     manifest(() => undefined),
   );
-  assert.match(empty.warnings.join(), /it is empty/);
+  assert.match(empty.warnings.join(), /got empty/);
 });
 
 test('named inputs and outputs are a Predict signature', (t) => {
@@ -206,7 +206,7 @@ test('tensors that the graph does not have, or whose type nobody knows', (t) => 
   assert.deepEqual(signaturesOf(found), [
     'serving_default regress inputs=gone:0/0 -> outputs=mine:0/0',
   ]);
-  assert.match(found.warnings.join('\n'), /no such tensor\n.*MyOp does not say its type/);
+  assert.match(found.warnings.join('\n'), /no such tensor\n.*MyOp does not declare its type/);
 });
 
 test("the model's own operator list says what its operators return", (t) => {

@@ -262,7 +262,7 @@ test('every other model loads, or says that it is no graph', (t) => {
     } catch (error) {
       assert.ok(error instanceof Error);
       assert.ok(isLite || isWithoutGraph, `${relative(MODELS, folder)}: ${error.message}`);
-      assert.match(error.message, isLite ? /TensorFlow Lite is not read/ : /got none of them/);
+      assert.match(error.message, isLite ? /TensorFlow Lite is not supported/ : /got none of them/);
     }
   }
 });

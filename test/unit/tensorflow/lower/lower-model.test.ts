@@ -371,7 +371,7 @@ test('a cycle outside a loop is an error of the model', (t) => {
   const nodes = [node('a', 'Neg', ['b'], FLOAT), node('b', 'Neg', ['a'], FLOAT)];
   assert.match(
     invalid(() => lowered(t, modelOf(nodes, { s: signature({}, { y: 'a:0' }) }))),
-    /the graph runs in a circle: "[ab]" needs/,
+    /the graph has a cycle: "[ab]" needs/,
   );
 });
 
@@ -389,7 +389,7 @@ test('refuses a condition without an equivalent function', (t) => {
   ];
   const model = lowered(t, modelOf(nodes, { s: signature({ x: 'x:0' }, { y: 'y:0' }) }));
   assert.equal(model.graphs.length, 0);
-  assert.match(model.blocked[0]?.problems[0]?.reason ?? '', /there is no function "gone"/);
+  assert.match(model.blocked[0]?.problems[0]?.reason ?? '', /the graph has no function "gone"/);
 });
 
 test('a StableHLO program is refused by name, with what to do instead', (t) => {

@@ -95,7 +95,7 @@ test('bounds what a few bytes of a file may allocate, each and in total', (t) =>
   for (const shape of [[2 ** 31], [2 ** 40, 2 ** 40], [2 ** 25 + 1]]) {
     assert.match(
       invalid(() => weights.add(filled(shape, element))),
-      /repeats? one element: expected at most \d+ bytes( together)?, got/,
+      /repeats? one element: expected at most \d+ bytes( in total)?, got/,
     );
   }
 });

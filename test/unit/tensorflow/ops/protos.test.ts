@@ -131,7 +131,7 @@ describe('a message is refused', () => {
     ['with sanitize', /sanitize/, { sanitize: bool(true) }],
     [
       'by a file of descriptors',
-      /"\/tmp\/d\.pb" of another machine/,
+      /"\/tmp\/d\.pb", which the model does not contain/,
       {
         descriptor_source: textAttribute('/tmp/d.pb'),
       },

@@ -60,7 +60,7 @@ describe('refusals', () => {
     ],
     [
       'a reshape to a matrix of sizes',
-      'the sizes are int32 [1,2], no vector',
+      'shape: expected a vector, got int32 [1,2]',
       () => refusal('Reshape', [x, constant('int32', [1, 2], [3, 2])]),
     ],
     [
@@ -85,7 +85,7 @@ describe('refusals', () => {
     ],
     [
       'a squeeze of an axis that is not 1',
-      'axis 0 of float [2,3] is not 1',
+      'axis 0 of float [2,3]: expected a size of 1',
       () => refusal('Squeeze', [x], { squeeze_dims: ints([0]) }),
     ],
     [
@@ -121,7 +121,7 @@ describe('refusals', () => {
     ],
     [
       'a dense tensor of a higher rank than the sparse one',
-      'a dense input of rank 2 and a sparse one of rank 1',
+      'dense input: expected a rank of at most 1, that of the sparse one, got 2',
       () =>
         refusal('SparseDenseCwiseMul', [
           tensor('int64', [2, 1]),
@@ -148,7 +148,7 @@ describe('refusals', () => {
     ],
     [
       'too many indices',
-      '3 indices are too many for float [2,3]',
+      '3 indices exceed the rank of float [2,3]',
       () => refusal('StridedSlice', [x, vector([0, 0, 0]), vector([1, 1, 1]), vector([1, 1, 1])]),
     ],
     [

@@ -158,7 +158,7 @@ describe('ParseExampleV2', () => {
     assert.throws(
       () =>
         lower('ParseExampleV2', inputs(texts('s')), { ...parseAttributes, dense_shapes: shapes }),
-      refuses(/free inner dim/),
+      refuses(/dynamic inner dimension/),
     );
   });
 });

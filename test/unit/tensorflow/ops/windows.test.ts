@@ -211,7 +211,7 @@ describe('refusals of windows', () => {
     ],
     [
       'sizes that a transposed one cannot have',
-      'input_sizes ask for 9 along axis 0, which 7 rows cannot give',
+      'input_sizes request 9 along axis 0, which 7 rows cannot produce',
       () =>
         refusal(
           'Conv2DBackpropInput',
@@ -231,7 +231,7 @@ describe('refusals of windows', () => {
     ],
     [
       'operands that nothing takes',
-      'fused_ops take 1 operands, num_args is 2',
+      'num_args: expected 1, the operands of fused_ops, got 2',
       () => refusal('_FusedConv2D', [image, filter, bias, bias], fused(['BiasAdd'], 2)),
     ],
     [

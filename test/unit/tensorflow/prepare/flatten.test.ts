@@ -204,7 +204,7 @@ test('placeholders take the attributes of the call, also inside functions passed
   );
   assert.match(
     invalid(() => flat([X, call('c', 'f', ['x'], ['half', 'half'])], ['c'], body)),
-    /attribute "T" of node "i" of function "f" takes the caller's attribute "T"/,
+    /attribute "T" of node "i" of function "f" refers to the caller's attribute "T"/,
   );
 });
 
@@ -337,23 +337,23 @@ test('function(): arguments, results and effects of a body, one object per call'
 
 test('refuses invalid reached nodes', () => {
   const cases: readonly (readonly [nodes: readonly NodeDef[], expected: RegExp])[] = [
-    [[node('o', 'Identity', ['gone'])], /node "o" names "gone", and there is no node/],
-    [[node('o', 'NoOp', ['^gone'])], /node "o" names "gone"/],
-    [[X, X, node('o', 'Identity', ['x'])], /two nodes of this name/],
+    [[node('o', 'Identity', ['gone'])], /node "o" refers to "gone", but no node has this name/],
+    [[node('o', 'NoOp', ['^gone'])], /node "o" refers to "gone"/],
+    [[X, X, node('o', 'Identity', ['x'])], /two nodes have this name/],
     [[X, node('o', 'Identity', ['x:1'])], /output 1 of node "x", but operator "Placeholder" has 1/],
-    [[X, node('o', 'Identity', ['x:y'])], /takes "x:y": expected an output number/],
+    [[X, node('o', 'Identity', ['x:y'])], /refers to "x:y": expected an output number/],
     [[X, node('o', 'Identity', ['x:-1'])], /expected an output number/],
     [[X, node('o', 'Identity', ['x:9999999999'])], /expected an output number/],
-    [[X, node('o', 'StatefulPartitionedCall', ['x'])], /does not say what it calls/],
-    [[X, call('o', 'nothing', ['x'], [])], /calls function "nothing", which there is not/],
-    [[X, call('o', 'double', [], ['float'])], /with 0 arguments; it takes 1/],
-    [[X, call('o', 'double', ['x', 'x'], ['float'])], /with 2 arguments; it takes 1/],
-    [[X, call('o', 'double', ['x'], [])], /expects 0 results of function "double"; it gives 1/],
+    [[X, node('o', 'StatefulPartitionedCall', ['x'])], /has no attribute f: expected a function/],
+    [[X, call('o', 'nothing', ['x'], [])], /calls function "nothing", which does not exist/],
+    [[X, call('o', 'double', [], ['float'])], /got 0 arguments, expected 1/],
+    [[X, call('o', 'double', ['x', 'x'], ['float'])], /got 2 arguments, expected 1/],
+    [[X, call('o', 'double', ['x'], [])], /expects 0 results of function "double"; it returns 1/],
     [
       [node('o', 'Add', ['p', 'p'], FLOAT), node('p', 'Neg', ['o'], FLOAT)],
-      /the graph runs in a circle: "o" needs "p" needs "o"/,
+      /the graph has a cycle: "o" needs "p" needs "o"/,
     ],
-    [[node('o', 'NoOp', ['^p']), node('p', 'NoOp', ['^o'])], /runs in a circle/],
+    [[node('o', 'NoOp', ['^p']), node('p', 'NoOp', ['^o'])], /has a cycle/],
   ];
   for (const [nodes, expected] of cases) {
     assert.match(
@@ -365,17 +365,17 @@ test('refuses invalid reached nodes', () => {
 
 test('refuses invalid bodies', () => {
   const bodies: readonly (readonly [Parameters<typeof fun>[1], RegExp])[] = [
-    [{ nodes: [], returns: { r: 'gone:z:0' } }, /function "f" names "gone"/],
+    [{ nodes: [], returns: { r: 'gone:z:0' } }, /function "f" refers to "gone"/],
     [{ nodes: [ONE], returns: { r: 'one:z:0' } }, /operator "Const" has no output "z"/],
     [{ nodes: [ONE], returns: { r: 'one:output:1' } }, /output "output" .* has 1 tensors/],
     [{ nodes: [ONE], returns: { r: 'one' } }, /expected "node:output:0"/],
     [{ nodes: [ONE], outputs: [arg('r')] }, /function "f" does not return "r"/],
     [{ nodes: [ONE, ONE], returns: { r: 'one:output:0' } }, /two nodes/],
-    [{ nodes: [], control: { c: 'gone' }, returns: {} }, /names "gone"/],
-    [{ inputs: ['a'], nodes: [], returns: { r: 'a:1' } }, /with 0 arguments|argument has 1/],
+    [{ nodes: [], control: { c: 'gone' }, returns: {} }, /refers to "gone"/],
+    [{ inputs: ['a'], nodes: [], returns: { r: 'a:1' } }, /got 0 arguments|argument has 1/],
     [
       { nodes: [node('i', 'Identity', ['o:output:0'], FLOAT)], returns: { r: 'i:output:0' } },
-      /node "i" of function "f" names "o"/,
+      /node "i" of function "f" refers to "o"/,
     ],
   ];
   for (const [body, expected] of bodies) {

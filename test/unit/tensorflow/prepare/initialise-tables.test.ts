@@ -150,10 +150,10 @@ test('tables from constants: the first place of a key, and what static ones refu
     [1, 2],
   ]);
   const cases: readonly (readonly [readonly NodeDef[], RegExp])[] = [
-    [[fill('f', 'us')], /key "a" has value 3 and, before, 1/],
+    [[fill('f', 'us')], /key "a" has two values: 3 and 1/],
     [[fill('f', 'two')], /keys \[3\] and values \[2\]/],
     [[fill('f', 'ks')], /values of int64, got string and string/],
-    [[fill('f', 'vs', 'LookupTableInsertV2')], /takes no single keys/],
+    [[fill('f', 'vs', 'LookupTableInsertV2')], /accepts no single keys/],
     [[node('f', 'LookupTableImportV2', ['ks', 'ks', 'vs']), fill('g', 'us')], /key "a"/],
   ];
   for (const [fills, expected] of cases)
@@ -181,6 +181,6 @@ test('a static table that is filled twice with different contents', () => {
         }),
       ),
     ),
-    /already initialised with other contents/,
+    /already initialised with different contents/,
   );
 });

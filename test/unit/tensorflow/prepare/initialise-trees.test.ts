@@ -57,5 +57,5 @@ test('boundaries that are none are said', () => {
   ];
   const made = state(nodes, ['wrong']);
   assert.deepEqual(boundaries(made), []);
-  assert.match(made.warnings.join(), /expected boundaries of float and of rank 1/);
+  assert.match(made.warnings.join(), /boundaries: expected float vectors/);
 });

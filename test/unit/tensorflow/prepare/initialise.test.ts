@@ -100,7 +100,8 @@ test('fails or warns for operators that cannot run; never uses an old value', ()
     set('s2', 'w', 'k'),
     node('also', 'NoOp', ['^odd', '^s2']),
   ];
-  const bad = /^could not be initialised: "v" by Cholesky "odd": the operator is not run while/;
+  const bad =
+    /^could not be initialised: "v" by Cholesky "odd": the operator is not supported while/;
   assert.match(
     invalid(() => run(nodes, ['s1', 'also'], ['v'])),
     bad,
@@ -108,7 +109,7 @@ test('fails or warns for operators that cannot run; never uses an old value', ()
   const fine = run(nodes, ['s1', 'also'], ['w', 'u']);
   assert.deepEqual(variablesOf(fine), { w: [1] });
   assert.deepEqual(fine.state.warnings, [
-    'not run: Cholesky "odd": the operator is not run while loading',
+    'not run: Cholesky "odd": the operator is not supported while loading',
   ]);
   assert.deepEqual(
     variablesOf(run([...nodes, set('s3', 'v', 'k', '^s1')], ['s3'], ['v'])),

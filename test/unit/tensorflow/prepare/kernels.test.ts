@@ -75,14 +75,17 @@ test('shapes', () => {
   assert.equal(run('Reshape', [M, i(3, -1)]), 'int32[3,2] 1 2 3 4 5 6');
   assert.equal(run('Reshape', [M, i(6)]), 'int32[6] 1 2 3 4 5 6');
   assert.match(fails('Reshape', [M, i(4, -1)]), /Reshape "o": \[2, 3\] as \[4, -1\]/);
-  assert.match(fails('Reshape', [M, i(-1, -1)]), /two free dims/);
-  assert.match(fails('Reshape', [M, i(-2, -3)]), /two free dims/);
+  assert.match(fails('Reshape', [M, i(-1, -1)]), /expected at most one -1/);
+  assert.match(fails('Reshape', [M, i(-2, -3)]), /expected at most one -1/);
   assert.equal(run('ExpandDims', [M, s(-1)]), 'int32[2,3,1] 1 2 3 4 5 6');
-  assert.match(fails('ExpandDims', [M, s(3)]), /axis 3 is not one of 3/);
+  assert.match(fails('ExpandDims', [M, s(3)]), /axis 3 is out of range for rank 3/);
   const one = int32s([7], [1, 1]);
   assert.equal(run('Squeeze', [one]), 'int32[] 7');
   assert.equal(run('Squeeze', [one], { squeeze_dims: list({ ints: [-1n] }) }), 'int32[1] 7');
-  assert.match(fails('Squeeze', [M], { squeeze_dims: list({ ints: [0n] }) }), /is not 1/);
+  assert.match(
+    fails('Squeeze', [M], { squeeze_dims: list({ ints: [0n] }) }),
+    /expected a size of 1/,
+  );
   assert.equal(run('Shape', [M]), 'int32[2] 2 3');
   assert.equal(run('Shape', [M], { out_type: type('int64') }), 'int64[2] 2 3');
   assert.equal(run('Size', [M]), 'int32[] 6');
@@ -101,10 +104,10 @@ test('putting together and taking apart', () => {
   assert.match(fails('ConcatV2', [M, M, s(2)]), /axis 2/);
   assert.match(fails('Pack', [i(1), floats([1], [1])]), /types of inputs differ/);
   assert.equal(run('Slice', [M, i(0, 1), i(-1, 2)]), 'int32[2,2] 2 3 5 6');
-  assert.match(fails('Slice', [M, i(0, 2), i(1, 2)]), /not inside/);
+  assert.match(fails('Slice', [M, i(0, 2), i(1, 2)]), /the slice is out of range/);
   assert.equal(run('Gather', [M, i(1, 0, 1)]), 'int32[3,3] 4 5 6 1 2 3 4 5 6');
-  assert.match(fails('Gather', [M, i(2)]), /row 2 is not one of 2/);
-  assert.match(fails('Gather', [M, i(-1)]), /row -1/);
+  assert.match(fails('Gather', [M, i(2)]), /index 2 is out of range for 2 rows/);
+  assert.match(fails('Gather', [M, i(-1)]), /index -1/);
   assert.equal(run('Split', [s(1), M], { num_split: int(3) }), 'int32[2,1] 1 4');
   assert.match(fails('Split', [s(1), M], { num_split: int(2) }), /3 in 2 parts/);
 });
@@ -126,7 +129,7 @@ test('strided slices', () => {
   );
   assert.match(
     invalid(() => cut(i(0), i(1), i(0))),
-    /a step of 0/,
+    /expected steps other than 0/,
   );
   assert.match(
     invalid(() => cut(i(0), i(1), i(1), { ellipsis_mask: int(1) })),
@@ -134,7 +137,7 @@ test('strided slices', () => {
   );
   assert.match(
     invalid(() => cut(i(0, 0, 0), i(1, 1, 1), i(1, 1, 1))),
-    /more slices than dims/,
+    /got more slices than dimensions/,
   );
 });
 
@@ -148,7 +151,7 @@ test('filling', () => {
   assert.equal(run('Range', [s(3), s(-3), s(-2)]), 'int32[3] 3 1 -1');
   assert.equal(run('Range', [int64s([5], []), int64s([9], []), int64s([3], [])]), 'int64[2] 5 8');
   assert.equal(run('Range', [s(3), s(0), s(1)]), 'int32[0] ');
-  assert.match(fails('Range', [s(0), s(1), s(0)]), /step is 0/);
+  assert.match(fails('Range', [s(0), s(1), s(0)]), /a range with step 0/);
   // No memory is allocated for a size that the file does not have.
   assert.equal(
     result(
@@ -185,10 +188,10 @@ test('arithmetic broadcasts and wraps around', () => {
   assert.equal(run('Prod', [i(2, 3, 4), i(0)]), 'int32[] 24');
   assert.equal(run('Sum', [M, i(0, 1)], { keep_dims: bool(true) }), 'int32[1,1] 21');
   assert.match(fails('FloorDiv', [s(1), s(0)]), /division by zero/);
-  assert.match(fails('Add', [i(1, 2), i(1, 2, 3)]), /do not go together/);
+  assert.match(fails('Add', [i(1, 2), i(1, 2, 3)]), /do not broadcast/);
   assert.match(fails('Add', [s(1), floats([1])]), /types int32 and float differ/);
   assert.match(fails('Add', [strings(['a'], []), strings(['b'], [])]), /cannot compute|expected/);
-  assert.match(fails('Sum', [M, i(0)]), /only over all axes/);
+  assert.match(fails('Sum', [M, i(0)]), /only reductions over all axes are supported/);
 });
 
 test('comparing and choosing', () => {
@@ -199,7 +202,7 @@ test('comparing and choosing', () => {
   assert.equal(run('LogicalAnd', [bytes('bool', [1, 1]), bytes('bool', [0, 1])]), 'bool[2] 0 1');
   const flag = { dtype: 'bool', shape: [], data: { kind: 'fill', element: new Uint8Array([1]) } };
   assert.equal(run('SelectV2', [flag as Tensor, s(1), s(2)]), 'int32[] 1');
-  assert.match(fails('SelectV2', [bytes('bool', [1]), s(1), s(2)]), /only with one condition/);
+  assert.match(fails('SelectV2', [bytes('bool', [1]), s(1), s(2)]), /expected a scalar condition/);
 });
 
 test('casting', () => {
@@ -270,7 +273,7 @@ test('strings', () => {
   assert.equal(run('AsString', [i(1, -2)], { width: int(-1) }), 'string[2] 1 -2');
   assert.equal(run('AsString', [bytes('bool', [0, 1])]), 'string[2] false true');
   assert.match(fails('AsString', [floats([1])]), /of float/);
-  assert.match(fails('AsString', [i(1)], { width: int(3) }), /with a width/);
+  assert.match(fails('AsString', [i(1)], { width: int(3) }), /width and fill are not supported/);
 });
 
 test('constants whose bytes do not fit their shape', () => {

@@ -219,7 +219,7 @@ describe('a variable without a value', () => {
     const more = { ...WITHOUT, objects: objects(SAVED, [2, 1]) };
     assert.match(
       invalid(() => run([sharing, body], tensors, more)),
-      /two objects share its name: "a\/.*" and "b\//,
+      /two objects have the same name: "a\/.*" and "b\//,
     );
   });
 

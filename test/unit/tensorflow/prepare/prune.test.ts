@@ -126,15 +126,15 @@ test('loops of TensorFlow 1 are walked once; other circles are errors', () => {
   checkAcyclic(loop, 'the graph');
   assert.match(
     invalid(() => checkAcyclic(graphOf('a A b', 'b NextIteration a'), 'f')),
-    /f runs in a circle: "a" needs "b" needs "a"/,
+    /f has a cycle: "a" needs "b" needs "a"/,
   );
   assert.match(
     invalid(() => checkAcyclic(graphOf('a Merge b', 'b B a'), 'f')),
-    /circle/,
+    /has a cycle/,
   );
   assert.match(
     invalid(() => checkAcyclic(graphOf('z Z a', 'a A a'), 'f')),
-    /circle: "a" needs "a"/,
+    /cycle: "a" needs "a"/,
   );
   const count = 30_000;
   const ring = graphOf(

@@ -329,7 +329,7 @@ test('fails for a variable that a signature needs, and warns for others', () => 
   );
   assert.match(
     invalid(() => model('v|2 1,2', variable('v', 'float', [2]), 'v')),
-    /1..3 of 2/,
+    /1..3 is out of range for 2/,
   );
   const left = model('v', int8, 'w');
   assert.deepEqual(variablesOf(left), { w: [1] });

@@ -133,14 +133,14 @@ test('numbers in fields', (t) => {
 
 test('columns that a table cannot have', (t) => {
   const cases: readonly (readonly [Partial<TextFileColumns>, RegExp])[] = [
-    [{ keyIndex: -1 }, /line numbers as keys are int64, the table's are string/],
-    [{ valueDtype: 'int32' }, /line numbers as values are int64/],
-    [{ keyDtype: 'float' }, /whole lines as keys are string or integer, the table's are float/],
+    [{ keyIndex: -1 }, /line numbers as keys: expected int64, got string/],
+    [{ valueDtype: 'int32' }, /line numbers as values: expected int64/],
+    [{ keyDtype: 'float' }, /whole lines as keys: expected string, int32 or int64, got float/],
     [{ valueDtype: 'double', valueIndex: -2 }, /whole lines as values/],
     [{ keyIndex: -3 }, /key_index: expected -2 or more/],
     [{ delimiter: '' }, /delimiter/],
     [{ delimiter: ',,' }, /delimiter: expected 1 byte, got 2/],
-    [column('bool'), /fields as bool/],
+    [column('bool'), /fields of type bool are not supported/],
   ];
   for (const [columns, expected] of cases) {
     assert.match(

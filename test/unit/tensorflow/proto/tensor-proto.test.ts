@@ -119,7 +119,7 @@ test('values that repeat into more memory than the limit are refused', () => {
   const bytes = message(tensor(3, [1000], numbers(7, 1, 2)));
   assert.match(
     invalid(() => readTensor(readerOf(bytes), context)),
-    /in all tensors together/,
+    /in all tensors, got/,
   );
   // Small ones count as well: many of them equal one large one.
   const small = message(tensor(4, [1000], numbers(7)));
@@ -151,7 +151,7 @@ test('strings: typed values and lengths with content', () => {
   for (const content of ['0101', '01020361', 'ffffffffffff', '010161']) {
     assert.match(
       invalid(() => read(7, [3], fixed(4, content))),
-      /3 lengths and as many strings/,
+      /3 lengths and the same number of strings/,
     );
   }
 });

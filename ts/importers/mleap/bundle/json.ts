@@ -65,7 +65,9 @@ export function modelOfJson(bytes: Uint8Array, file: string): BundleModel {
   const { op, attributes } = json;
   if (typeof op !== 'string') throw modelInvalid(`${file}: expected 'op', got ${said(op)}`);
   if (Array.isArray(attributes)) {
-    throw modelInvalid(`${file}: attributes as a list, as MLeap before 0.8 wrote them`);
+    throw modelInvalid(
+      `${file}: attributes: expected an object, got a list, as MLeap before 0.8 writes it`,
+    );
   }
   const entries = Object.entries(objectOf(attributes ?? {}, `${file}: attributes`));
   const values = entries.map(
@@ -93,10 +95,10 @@ function membersOf(object: Json, place: string, isList: boolean): Partial<Bundle
   const texts = all('string');
   const booleans = all('boolean');
   if (!texts.every((each) => typeof each === 'string')) {
-    throw modelInvalid(`${place}: expected texts`);
+    throw modelInvalid(`${place}: expected strings`);
   }
   if (!booleans.every((each) => typeof each === 'boolean')) {
-    throw modelInvalid(`${place}: expected true and false`);
+    throw modelInvalid(`${place}: expected booleans`);
   }
   if (object['model'] !== undefined) {
     throw modelInvalid(`${place}: models inside of attributes are not supported`);
@@ -152,7 +154,9 @@ export function rawValues(bytes: Uint8Array, type: BasicType, place: string): Pa
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const each = (size: number, read: (at: number) => number): Partial<BundleValue> => {
     if (bytes.length % size !== 0) {
-      throw modelInvalid(`${place}: ${bytes.length} bytes of ${type} values of ${size} bytes`);
+      throw modelInvalid(
+        `${place}: expected ${type} values of ${size} bytes each, got ${bytes.length} bytes`,
+      );
     }
     return {
       numbers: Float64Array.from({ length: bytes.length / size }, (_, i) => read(i * size)),
@@ -183,7 +187,7 @@ function rawTexts(bytes: Uint8Array, view: DataView, place: string): readonly st
   for (let at = 0; at < bytes.length; ) {
     const length = at + 4 <= bytes.length ? view.getInt32(at) : -1;
     if (length < 0 || at + 4 + length > bytes.length) {
-      throw modelInvalid(`${place}: byte ${at}: a text reaches beyond the tensor`);
+      throw modelInvalid(`${place}: byte ${at}: a string extends beyond the tensor`);
     }
     texts.push(Buffer.from(bytes.buffer, bytes.byteOffset + at + 4, length).toString('utf8'));
     at += 4 + length;
@@ -207,7 +211,8 @@ function dimensionsOf(json: unknown, place: string): readonly number[] {
   const dimensions = arrayOf(objectOf(json, place)['dimensions'] ?? [], `${place}: dimensions`);
   return dimensions.map((each) => {
     const size = objectOf(each, place)['size'] ?? 0;
-    if (!Number.isSafeInteger(size)) throw modelInvalid(`${place}: a size is ${said(size)}`);
+    if (!Number.isSafeInteger(size))
+      throw modelInvalid(`${place}: size: expected a whole number, got ${said(size)}`);
     return size as number;
   });
 }

@@ -52,7 +52,7 @@ export function modelOfProto(bytes: Uint8Array, file: string): BundleModel {
       readAttributes(reader.nested(file), file, attributes);
     else reader.skip();
   }
-  if (op === '') throw modelInvalid(`${file}: expected an op, there is none`);
+  if (op === '') throw modelInvalid(`${file}: expected an op, got none`);
   return { op, attributes };
 }
 
@@ -192,7 +192,7 @@ function readTensor(reader: WireReader, file: string): BundleValue {
     else if (reader.field === TENSOR.value) bytes = reader.view();
     else reader.skip();
   }
-  if (type === undefined) throw modelInvalid(`${file}: a tensor without a type`);
+  if (type === undefined) throw modelInvalid(`${file}: a tensor has no type`);
   return { ...EMPTY_VALUE, form: 'tensor', dimensions, ...rawValues(bytes, type, file) };
 }
 

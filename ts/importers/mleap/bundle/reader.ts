@@ -29,7 +29,7 @@ export class Bundle {
   /** Errors: ModelInvalid: no bundle. */
   static async open(files: ModelFiles): Promise<Bundle> {
     if (!files.names.includes(MLEAP_FILE)) {
-      throw modelInvalid(`there is no ${MLEAP_FILE}, which every MLeap bundle has`);
+      throw modelInvalid(`expected ${MLEAP_FILE}, as in every MLeap bundle, got none`);
     }
     return new Bundle(files, infoOfJson(await files.read(MLEAP_FILE), MLEAP_FILE));
   }
@@ -45,7 +45,7 @@ export class Bundle {
 
   /** Errors: ModelInvalid naming the file. */
   async read(file: string): Promise<Uint8Array> {
-    if (!this.has(file)) throw modelInvalid(`${file}: there is no such file`);
+    if (!this.has(file)) throw modelInvalid(`${file}: file not found`);
     return this.#files.read(file);
   }
 

@@ -65,7 +65,8 @@ export class TreeCollector {
     let count = 0;
     for (const node of nodes) {
       const place = waiting.pop();
-      if (place === undefined) throw modelInvalid(`${file}: node ${count}: the tree has ended`);
+      if (place === undefined)
+        throw modelInvalid(`${file}: node ${count} is after the end of the tree`);
       place.list[place.at] =
         node.leaf === undefined
           ? this.#split(node, file, count)
@@ -79,7 +80,7 @@ export class TreeCollector {
     }
     if (waiting.length > 0) {
       throw modelInvalid(
-        `${file}: the tree ends after ${count} nodes, ${waiting.length} are missing`,
+        `${file}: the tree ends after ${count} nodes: ${waiting.length} are missing`,
       );
     }
   }
@@ -97,7 +98,9 @@ export class TreeCollector {
 
   #split(node: FileNode, file: string, count: number): number {
     if (!Number.isInteger(node.feature) || node.feature < 0) {
-      throw modelInvalid(`${file}: node ${count}: feature ${node.feature} is none`);
+      throw modelInvalid(
+        `${file}: node ${count}: feature: expected 0 or more, got ${node.feature}`,
+      );
     }
     this.feature.push(node.feature);
     this.left.push(0);
@@ -174,7 +177,7 @@ function* frames(bytes: Uint8Array, file: string): Generator<readonly [Uint8Arra
   for (let at = 0; at < bytes.length; ) {
     const length = at + 4 <= bytes.length ? view.getInt32(at) : -1;
     if (length < 0 || at + 4 + length > bytes.length) {
-      throw modelInvalid(`${file}: byte ${at}: a node reaches beyond the file`);
+      throw modelInvalid(`${file}: byte ${at}: a node extends beyond the file`);
     }
     yield [bytes.subarray(at + 4, at + 4 + length), at + 4];
     at += 4 + length;
@@ -212,7 +215,7 @@ function protoInternal(reader: WireReader, file: string): FileNode {
       }
     }
   }
-  if (node === undefined) throw modelInvalid(`${file}: a split that is neither kind`);
+  if (node === undefined) throw modelInvalid(`${file}: expected a continuous or categorical split`);
   return node;
 }
 
@@ -276,7 +279,7 @@ export function readClusters(bytes: Uint8Array, format: 'json' | 'pb', file: str
     return { index, center, children: made };
   };
   const root = read(1);
-  if (nodes.next().done !== true) throw modelInvalid(`${file}: clusters behind the tree's end`);
+  if (nodes.next().done !== true) throw modelInvalid(`${file}: clusters after the tree's end`);
   return root;
 }
 

@@ -181,7 +181,7 @@ export class Attributes {
 
   #any(name: string): BundleValue {
     const value = this.#optional(name);
-    if (value === undefined) this.#fail(name, 'expected it, there is none');
+    if (value === undefined) this.#fail(name, 'expected a value, got none');
     return value;
   }
 

@@ -38,7 +38,7 @@ async function boosterOf(node: OpNode): Promise<NodeBooster> {
     const booster = readBooster(bytes);
     const limit = attributes.integer('tree_limit', 0);
     if (limit > 0 && limit < booster.trees.length) {
-      node.problem(`a tree_limit of ${limit} of ${booster.trees.length} trees is not supported`);
+      node.problem(`tree_limit ${limit}: expected 0 or at least the ${booster.trees.length} trees`);
     }
     return { ...booster, scores: boosterScores(builder, booster, features, place) };
   } catch (error) {
@@ -96,7 +96,7 @@ async function classifier(node: OpNode): Promise<void> {
   }
   if (answers === undefined) {
     // MLeap takes the class that multi:softmax answers for the probability of the first one.
-    node.problem(`the objective '${objective}' is not supported of ${classes} classes`);
+    node.problem(`the objective '${objective}' is not supported for ${classes} classes`);
     return;
   }
   const { builder, place } = node;

@@ -27,7 +27,10 @@ async function listed(path: string): Promise<ReadonlyMap<string, Listed<string>>
   /** `above`: the real folders on the way here, which a link may not lead back to. */
   const visit = async (folder: string, below: string, above: readonly string[]): Promise<void> => {
     if (above.length > MODEL_FILE_DEPTH_MAX) {
-      throw modelInvalid(path, `${quoted(below)}: more than ${MODEL_FILE_DEPTH_MAX} folders`);
+      throw modelInvalid(
+        path,
+        `${quoted(below)}: expected at most ${MODEL_FILE_DEPTH_MAX} nested folders, got more`,
+      );
     }
     for (const name of (await readdir(folder)).sort()) {
       const at = join(folder, name);

@@ -54,7 +54,9 @@ function counted(path: string, packedBytes: number): Transform {
     transform(chunk: Uint8Array, _encoding, done): void {
       bytes += chunk.byteLength;
       if (bytes > ARCHIVE_BYTES_MAX || isBomb(packedBytes, bytes)) {
-        done(modelInvalid(path, `${packedBytes} bytes unpack to more than ${bytes - 1}`));
+        done(
+          modelInvalid(path, `${packedBytes} compressed bytes inflate to more than ${bytes - 1}`),
+        );
       } else {
         done(null, chunk);
       }
@@ -79,7 +81,7 @@ async function takeAll(path: string, listing: Listing<Content>, entries: Extract
     for await (const chunk of entry as AsyncIterable<Uint8Array>) chunks.push(chunk);
     content.bytes = Buffer.concat(chunks);
     if (content.bytes.byteLength !== size) {
-      throw modelInvalid(path, `${quoted(name)}: its end is missing`);
+      throw modelInvalid(path, `${quoted(name)} is truncated`);
     }
   }
 }

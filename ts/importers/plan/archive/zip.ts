@@ -42,18 +42,19 @@ async function bytesOf(zip: ZipFile, { size, entry }: Listed<Entry>): Promise<Ui
   let at = 0;
   const stream = await zip.openReadStreamPromise(entry);
   for await (const chunk of stream as AsyncIterable<Uint8Array>) {
-    if (at + chunk.byteLength > size) throw new RangeError('more bytes than its entry says');
+    if (at + chunk.byteLength > size)
+      throw new RangeError('its data is longer than its entry declares');
     bytes.set(chunk, at);
     at += chunk.byteLength;
   }
   if (at === size && crc32(bytes) === entry.crc32) return bytes;
-  throw new RangeError('its checksum differs: it is damaged');
+  throw new RangeError('its checksum does not match: the file is damaged');
 }
 
 async function listed(path: string, zip: ZipFile): Promise<ReadonlyMap<string, Listed<Entry>>> {
   const { size: archiveBytes } = await stat(path);
   if (zip.entryCount > MODEL_FILES_MAX) {
-    throw modelInvalid(path, `at most ${MODEL_FILES_MAX} files, it says ${zip.entryCount}`);
+    throw modelInvalid(path, `expected at most ${MODEL_FILES_MAX} files, got ${zip.entryCount}`);
   }
   const listing = new Listing<Entry>(path);
   let packed = 0;
@@ -67,7 +68,7 @@ async function listed(path: string, zip: ZipFile): Promise<ReadonlyMap<string, L
     if (isBomb(compressedSize, uncompressedSize) || isBomb(archiveBytes, unpacked)) {
       throw modelInvalid(
         path,
-        `${quoted(name)}: ${compressedSize} bytes unpack to ${uncompressedSize}: no model does`,
+        `${quoted(name)}: ${compressedSize} bytes inflate to ${uncompressedSize}: the ratio is too high`,
       );
     }
     if (name.endsWith('/')) listing.addFolder(name);
@@ -82,7 +83,7 @@ function checkEntry(path: string, entry: Entry): void {
   if (!entry.canDecodeFileData()) {
     throw modelInvalid(
       path,
-      `${quoted(name)}: compression ${compressionMethod}; stored (0) and deflate (8) are read`,
+      `${quoted(name)}: expected compression stored (0) or deflate (8), got ${compressionMethod}`,
     );
   }
   // Unix's mode, which some archivers leave out: 0.

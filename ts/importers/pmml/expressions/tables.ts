@@ -146,8 +146,7 @@ export function inlineTable(element: XmlElement, problems: Problems): XmlElement
   const locator = child(element, 'TableLocator');
   if (locator === undefined) problems.add(placeOf(element), 'has no InlineTable');
   else {
-    const reason =
-      'is not supported: its rows are not in an InlineTable, but outside of the document';
+    const reason = 'is not supported: its rows are outside the document, expected an InlineTable';
     problems.add(placeOf(locator), reason);
   }
   return undefined;

@@ -41,7 +41,10 @@ export function readBlock(
     const unshared = cursor.varint('other key bytes');
     const valueBytes = cursor.varint('value bytes');
     if (shared > previous.length) {
-      cursor.fail(start, `${shared} key bytes of the entry before, which has ${previous.length}`);
+      cursor.fail(
+        start,
+        `shares ${shared} key bytes with the previous entry, which has ${previous.length}`,
+      );
     }
     if (restarts.at(nextRestart) === start) {
       if (shared > 0) cursor.fail(start, `a restart shares ${shared} key bytes, expected 0`);
@@ -56,7 +59,7 @@ export function readBlock(
     countEntry(usage, shared + unshared, where);
     const key = previous.slice(0, shared) + byteText(cursor.take(unshared, 'key'));
     if (found.length > 0 && key <= previous) {
-      cursor.fail(start, key === previous ? 'a key comes twice' : 'the keys do not ascend');
+      cursor.fail(start, key === previous ? 'a key occurs twice' : 'the keys do not ascend');
     }
     found.push({ key, value: cursor.take(valueBytes, 'value') });
     previous = key;
@@ -65,7 +68,7 @@ export function readBlock(
   if (restarts.count !== Math.max(1, expected) || restarts.at(0) !== 0) {
     throw modelInvalid(
       where,
-      `restarts: ${restarts.count} are listed, ${nextRestart} are at an entry`,
+      `restarts: expected ${nextRestart}, one for each listed entry, got ${restarts.count}`,
     );
   }
   return found;

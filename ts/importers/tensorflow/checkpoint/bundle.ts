@@ -61,7 +61,8 @@ export function openBundle(prefix: string): ReadonlyMap<string, StoredTensor> {
 
 function readShards(header: Uint8Array, path: string): number {
   const { shards, bigEndian } = readBundleHeader(header, path);
-  if (bigEndian) throw unimplemented(path, 'a checkpoint in big-endian byte order');
+  if (bigEndian)
+    throw unimplemented(path, 'checkpoints in big-endian byte order are not supported');
   if (shards >= 1 && shards <= CHECKPOINT_SHARDS_MAX) return shards;
   throw modelInvalid(path, `data files: expected 1 to ${CHECKPOINT_SHARDS_MAX}, got ${shards}`);
 }
@@ -150,7 +151,7 @@ function checkDisjoint(entries: readonly BundleEntry[], where: string): void {
 
 function loadEntry(bundle: Bundle, dtype: Dtype, entry: BundleEntry, where: string): TensorData {
   if (dtype === 'resource' || dtype === 'variant') {
-    throw unimplemented(where, `elements of the data type ${dtype}`);
+    throw unimplemented(where, `elements of data type ${dtype} are not supported`);
   }
   const count = volume(entry.shape, where);
   const path = checkRange(bundle, entry, where);

@@ -12,7 +12,7 @@ export function allocate(bytes: number, where: string): Uint8Array {
   try {
     return new Uint8Array(bytes);
   } catch {
-    throw modelInvalid(where, `${bytes} bytes of memory cannot be had`);
+    throw modelInvalid(where, `cannot allocate ${bytes} bytes of memory`);
   }
 }
 
@@ -51,7 +51,7 @@ export class Cursor {
   /** The next `count` bytes: a view. */
   take(count: number, what: string): Uint8Array {
     if (count > this.left) {
-      this.fail(this.position, `${what}: ${count} bytes expected, ${this.left} are left`);
+      this.fail(this.position, `${what}: expected ${count} bytes, got ${this.left}`);
     }
     this.position += count;
     return this.#bytes.subarray(this.position - count, this.position);

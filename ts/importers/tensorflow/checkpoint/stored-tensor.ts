@@ -35,8 +35,8 @@ type LoadedData = Exclude<TensorData, FileData>;
 export function dtypeOf(code: number, where: string): Dtype {
   const dtype = dtypeOfCode(code);
   if (dtype !== undefined) return dtype;
-  if (code <= 0) throw modelInvalid(where, `data type ${code} does not exist`);
-  throw unimplemented(where, `elements of the data type number ${code}`);
+  if (code <= 0) throw modelInvalid(where, `unknown data type ${code}`);
+  throw unimplemented(where, `elements of data type number ${code} are not supported`);
 }
 
 /** Reads tensors; caches the last slice, because partial restores follow each other. */
@@ -83,7 +83,7 @@ export class TensorReader {
 
   #bytes(data: TensorData, where: string): Uint8Array {
     if (data.kind === 'bytes') return data.bytes;
-    if (data.kind !== 'file') throw modelInvalid(where, `elements of the kind ${data.kind}`);
+    if (data.kind !== 'file') throw modelInvalid(where, `unexpected elements of kind ${data.kind}`);
     const last = this.#last;
     if (
       last?.data.path === data.path &&

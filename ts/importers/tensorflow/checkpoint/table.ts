@@ -90,7 +90,7 @@ export class TableFile {
         if (previous !== undefined && entry.key <= previous) {
           throw modelInvalid(
             where,
-            entry.key === previous ? 'a key comes twice' : 'the keys do not ascend',
+            entry.key === previous ? 'a key occurs twice' : 'the keys do not ascend',
           );
         }
         previous = entry.key;
@@ -141,8 +141,8 @@ export class TableFile {
     if (offset + bytes + TRAILER_BYTES > this.#dataBytes) {
       cursor.fail(
         start,
-        `the ${what} should have ${bytes} and ${TRAILER_BYTES} bytes from byte ` +
-          `${offset} on, which is outside of the file's ${this.#dataBytes} before its footer`,
+        `the ${what} has ${bytes} and ${TRAILER_BYTES} bytes from byte ` +
+          `${offset} on: expected at most the ${this.#dataBytes} bytes before the footer`,
       );
     }
     return { offset, bytes };

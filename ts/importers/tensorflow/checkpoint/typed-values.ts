@@ -61,7 +61,8 @@ export function readTypedValues(
   }
   if (dtype === 'string') return { kind: 'strings', values: readStrings(readers, count, where) };
   const form = formOf(dtype);
-  if (form === undefined) throw unimplemented(where, `elements of the data type ${dtype}`);
+  if (form === undefined)
+    throw unimplemented(where, `elements of data type ${dtype} are not supported`);
   const bytes =
     'fixed' in form
       ? readFixed(readers, form.field, form.fixed, count * elementBytes(dtype), where)

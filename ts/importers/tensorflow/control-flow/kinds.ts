@@ -77,7 +77,8 @@ export function originOf(graph: FlatGraph, ref: Ref): Ref {
 /** Errors: ModelInvalid if the graph has no such node. */
 export function nodeOf(graph: FlatGraph, name: string): FlatNode {
   const node = graph.nodes.get(name);
-  if (node === undefined) throw modelInvalid(`the graph needs node '${name}', which is missing`);
+  if (node === undefined)
+    throw modelInvalid(`the graph refers to node '${name}', which is missing`);
   return node;
 }
 

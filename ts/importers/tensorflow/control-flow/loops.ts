@@ -83,11 +83,11 @@ export class Loops {
     const node = nodeOf(this.#graph, from.node);
     const condition = this.conditionOf(node);
     if (condition === undefined || from.output !== 0) {
-      throw modelInvalid(`${placeOf(exit)} does not leave a loop: it takes ${placeOf(node)}`);
+      throw modelInvalid(`${placeOf(exit)} does not leave a loop: its input is ${placeOf(node)}`);
     }
     const loop = this.get(condition);
     const index = loop.indexOf.get(originOf(this.#graph, inputOf(node, 0)).node);
-    if (index === undefined) throw modelInvalid(`${placeOf(exit)} gives no variable of its loop`);
+    if (index === undefined) throw modelInvalid(`${placeOf(exit)} returns no variable of its loop`);
     return { loop, index };
   }
 
@@ -96,7 +96,7 @@ export class Loops {
     const parts = MERGES.has(merge.op) ? mergeParts(this.#graph, merge) : undefined;
     if (parts === undefined) {
       throw modelInvalid(
-        `${placeOf(node)} belongs to a loop, but takes ${placeOf(merge)} and not a ` +
+        `${placeOf(node)} belongs to a loop, but its input is ${placeOf(merge)} and not a ` +
           'Merge of an Enter and a NextIteration',
       );
     }
@@ -118,7 +118,9 @@ export function mergeParts(
   if (enter === undefined && next === undefined) return undefined;
   if (enter === undefined || next === undefined || makers.length !== 2) {
     const ops = makers.map((one) => (one === undefined ? 'nothing' : placeOf(one))).join(', ');
-    throw modelInvalid(`${placeOf(merge)} takes ${ops}; expected an Enter and a NextIteration`);
+    throw modelInvalid(
+      `${placeOf(merge)} has inputs ${ops}; expected an Enter and a NextIteration`,
+    );
   }
   return { enter, next };
 }

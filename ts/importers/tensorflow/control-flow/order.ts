@@ -16,7 +16,8 @@ export function visitInOrder(
   const work: { name: string; needs: readonly string[]; next: number }[] = [];
   const enter = (name: string): void => {
     if (done.has(name)) return;
-    if (open.has(name)) throw modelInvalid(`node '${name}' needs its own output outside of a loop`);
+    if (open.has(name))
+      throw modelInvalid(`node '${name}' depends on its own output outside of a loop`);
     open.add(name);
     work.push({ name, needs: needs(name), next: 0 });
   };

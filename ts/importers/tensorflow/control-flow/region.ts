@@ -121,7 +121,7 @@ export class Region {
     }
     const merge = originOf(graph, inputOf(node, 0)).node;
     if (ref.output !== 1) {
-      throw modelInvalid(`${placeOf(node)}: what leaves the loop is used without an Exit`);
+      throw modelInvalid(`${placeOf(node)}: its output leaves the loop without an Exit`);
     }
     return { ref: this.#variable(nodeOf(graph, merge), placeOf(node)), isArgument: true };
   }
@@ -154,7 +154,7 @@ export class Region {
     }
     if (ENTERS.has(node.op)) return this.#entered(node);
     if (NEXT_ITERATIONS.has(node.op)) {
-      throw modelInvalid(`${placeOf(node)} is used by something else than the Merge of its loop`);
+      throw modelInvalid(`${placeOf(node)} is used by another node than the Merge of its loop`);
     }
     if (node.op === 'LoopCond') throw modelInvalid(`${placeOf(node)} is used as a value`);
     return this.#add(node, ref.output);
@@ -184,7 +184,7 @@ export class Region {
     this.#job.made += 1;
     if (this.#job.made > NODES_MAX) {
       throw unimplemented(
-        `with its conditions and loops taken apart the graph has more than ` + `${NODES_MAX} nodes`,
+        `with its conditions and loops expanded the graph has more than ` + `${NODES_MAX} nodes`,
       );
     }
     if (node.op === 'LoopCond') this.#visitLoop(this.#job.loops.get(node.name));
@@ -197,7 +197,8 @@ export class Region {
     const control = node.control.filter((name) => this.#job.hasEffect(name));
     if (control.length > 0 && this.#kind.kind !== 'root') {
       throw unimplemented(
-        `${placeOf(node)}: a change of state inside a condition or loop of ` + 'TensorFlow 1',
+        `${placeOf(node)}: state changes inside a TensorFlow 1 condition or loop are not ` +
+          'supported',
       );
     }
     this.nodes.set(node.name, {

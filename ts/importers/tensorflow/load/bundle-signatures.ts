@@ -83,15 +83,15 @@ class Conversion {
     if (this.#convert(DEFAULT_SIGNATURE, signature)) return;
     this.#warnings.push(
       'the default signature of serving_signatures is ignored: only regression ' +
-        `and classification can be the default, it is ${kindText(signature)}`,
+        `and classification can be the default, got ${kindText(signature)}`,
     );
   }
 
   #named(name: string, signature: ManifestSignature): void {
     if (this.#signatures.has(name)) {
       this.#warnings.push(
-        `the named signature "${name}" of serving_signatures is ignored: there ` +
-          'is already one of this name',
+        `the named signature "${name}" of serving_signatures is ignored: a ` +
+          'signature of this name already exists',
       );
       return;
     }
@@ -152,7 +152,7 @@ class Conversion {
     const why =
       found === undefined
         ? 'the graph has no such tensor'
-        : `the operator ${found.op} does not say its type`;
+        : `the operator ${found.op} does not declare its type`;
     this.#warnings.push(`signature ${key}: "${alias}" is ${name}: ${why}`);
     return 0;
   }

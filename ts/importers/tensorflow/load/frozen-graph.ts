@@ -151,7 +151,7 @@ class Ends {
         const count = this.#ops.outputCount(found);
         if (count !== undefined && output >= count) {
           throw modelInvalid(
-            `${what} "${given}": expected a output below ${count}, as ${found.op} has, got ${output}`,
+            `${what} "${given}": expected an output below ${count}, as ${found.op} has, got ${output}`,
           );
         }
         const dtype = this.#ops.outputDtype(found, output);

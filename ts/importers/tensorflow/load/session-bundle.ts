@@ -75,7 +75,7 @@ function manifestOf(
   try {
     const found = anyCollection(meta, SIGNATURES, 'tensorflow.serving.Signatures');
     if (found === undefined) {
-      warnings.push(`there is no collection ${SIGNATURES}: no signatures`);
+      warnings.push(`no signatures: the collection ${SIGNATURES} is missing`);
       return undefined;
     }
     const [manifest] = found;
@@ -107,7 +107,7 @@ function servingGraph(meta: MetaGraphDef, context: ReadContext, warnings: string
   const own = nodesByName(graph);
   const outer = nodesByName(meta.graph);
   if (own.has(restoreOp) || !outer.has(restoreOp)) return graph;
-  warnings.push(`${GRAPH} lacks the restore op "${restoreOp}": it is taken from graph_def`);
+  warnings.push(`${GRAPH} lacks the restore op "${restoreOp}": using the one of graph_def`);
   const missing = ancestors(restoreOp, outer).filter((name) => !own.has(name));
   return {
     ...graph,

@@ -173,7 +173,7 @@ class ModelLowering {
       if (initial === undefined) {
         throw new ServalError(
           ErrorCode.Unimplemented,
-          `variable '${key}' has no value: neither the checkpoint nor the init op gives it one`,
+          `variable '${key}' has no value: neither the checkpoint nor the init op sets it`,
         );
       }
       index = this.#states.length;

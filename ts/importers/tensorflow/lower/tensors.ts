@@ -27,7 +27,7 @@ export function tensorBytes(tensor: Tensor): Uint8Array {
     case 'fill':
       return filledBytes(tensor.shape, data.element);
     case 'strings':
-      throw new ServalError(ErrorCode.Unimplemented, 'strings where numbers are expected');
+      throw new ServalError(ErrorCode.Unimplemented, 'expected numbers, got strings');
   }
 }
 

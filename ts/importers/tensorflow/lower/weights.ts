@@ -105,7 +105,7 @@ export class WeightStore {
     if (this.#filledBytes > FILLED_BYTES_MAX) {
       throw new ServalError(
         ErrorCode.ModelInvalid,
-        `constants that repeat one element: expected at most ${FILLED_BYTES_MAX} bytes together, ` +
+        `constants that repeat one element: expected at most ${FILLED_BYTES_MAX} bytes in total, ` +
           `got ${this.#filledBytes}`,
       );
     }

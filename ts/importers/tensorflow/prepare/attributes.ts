@@ -109,8 +109,8 @@ function substitutedOne(attribute: Attribute, caller: Attributes, where: string)
       const value = caller.get(attribute.value);
       if (value === undefined || value.kind === 'placeholder') {
         throw modelInvalid(
-          `${where} takes the caller's attribute ${quoted(attribute.value)}, ` +
-            'which the call does not give',
+          `${where} refers to the caller's attribute ${quoted(attribute.value)}, ` +
+            'which the call does not set',
         );
       }
       return value;

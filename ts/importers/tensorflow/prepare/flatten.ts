@@ -84,7 +84,7 @@ export class Flattener {
     for (const root of [...roots].reverse()) {
       if (!scope.body.byName.has(root)) continue;
       if (scope.body.duplicates.has(root))
-        throw modelInvalid(`there are two nodes ${quoted(root)}`);
+        throw modelInvalid(`the graph has two nodes ${quoted(root)}`);
       flight.want({ scope, local: root, output: 0 });
     }
     return flight.run();
@@ -93,10 +93,11 @@ export class Flattener {
   /** Errors: ModelInvalid: no such function, or an error inside. */
   function(ref: FunctionRef): FlatFunction {
     const definition = this.#graph.functions.get(ref.name);
-    if (definition === undefined) throw modelInvalid(`there is no function ${quoted(ref.name)}`);
+    if (definition === undefined)
+      throw modelInvalid(`the graph has no function ${quoted(ref.name)}`);
     if (hasPlaceholders(ref.attributes)) {
       throw modelInvalid(
-        `function ${quoted(ref.name)}: an attribute is left to a caller there is not`,
+        `function ${quoted(ref.name)}: an attribute refers to a caller, but there is none`,
       );
     }
     const scope = new Scope(this.#bodyOf(definition), '', ref.attributes, undefined);
@@ -198,7 +199,7 @@ class Flight {
 
   #visit(scope: Scope, local: string, name: string): void {
     const node = scope.body.byName.get(local);
-    if (node === undefined) throw modelInvalid(`there is no ${scope.describe(local)}`);
+    if (node === undefined) throw modelInvalid(`the graph has no ${scope.describe(local)}`);
     const parts = this.#parts;
     const attributes = parts.resolver.attributes(scope, node);
     const ref = this.#calledFunction(node, attributes);
@@ -216,7 +217,9 @@ class Flight {
     if (!CALLS.has(node.op)) return undefined;
     const ref = functionAttribute(attributes, 'f');
     if (ref === undefined) {
-      throw modelInvalid(`node ${quoted(node.name)} (${node.op}) does not say what it calls`);
+      throw modelInvalid(
+        `node ${quoted(node.name)} (${node.op}) has no attribute f: expected a function`,
+      );
     }
     return ref;
   }
@@ -276,7 +279,7 @@ class Flight {
     const definition = this.#parts.functions.get(ref.name);
     const where = scope.at(node.name);
     if (definition === undefined) {
-      throw modelInvalid(`${where} calls function ${quoted(ref.name)}, which there is not`);
+      throw modelInvalid(`${where} calls function ${quoted(ref.name)}, which does not exist`);
     }
     checkNesting(scope, ref.name, where);
     const { data, control } = this.#inputs(scope, node);
@@ -284,8 +287,8 @@ class Flight {
     setSlots(inner, definition, where);
     if (slotCount(inner) !== data.length) {
       throw modelInvalid(
-        `${where} calls function ${quoted(ref.name)} with ${data.length} arguments; ` +
-          `it takes ${slotCount(inner)}`,
+        `${where} calls function ${quoted(ref.name)}: got ${data.length} arguments, ` +
+          `expected ${slotCount(inner)}`,
       );
     }
     inner.arguments = data;
@@ -296,7 +299,7 @@ class Flight {
     if (types.length !== returns.length) {
       throw modelInvalid(
         `${where} expects ${types.length} results of function ${quoted(ref.name)}; ` +
-          `it gives ${returns.length}`,
+          `it returns ${returns.length}`,
       );
     }
     const after = [...control, ...this.effects(inner, definition)];

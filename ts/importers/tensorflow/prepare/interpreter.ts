@@ -170,7 +170,8 @@ export class Run {
 
   #runKernel(node: FlatNode, inputs: readonly Value[]): Outcome {
     const kernel = Object.hasOwn(this.#kernels, node.op) ? this.#kernels[node.op] : undefined;
-    if (kernel === undefined) return this.#failNew(node, 'the operator is not run while loading');
+    if (kernel === undefined)
+      return this.#failNew(node, 'the operator is not supported while loading');
     try {
       this.#session.step();
       const call = (ref: FunctionRef, values: readonly Value[]): readonly Value[] =>

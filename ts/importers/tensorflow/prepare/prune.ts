@@ -138,7 +138,7 @@ export function checkAcyclic(graph: FlatGraph, where: string): void {
     const work: { name: string; before: readonly string[]; next: number }[] = [];
     const enter = (name: string): void => {
       if (done.has(name)) return;
-      if (path.has(name)) throw modelInvalid(`${where} runs in a circle: ${circle(path, name)}`);
+      if (path.has(name)) throw modelInvalid(`${where} has a cycle: ${circle(path, name)}`);
       path.add(name);
       work.push({ name, before: before(graph, name), next: 0 });
     };

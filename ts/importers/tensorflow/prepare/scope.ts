@@ -105,8 +105,8 @@ export function argumentCount(argument: ArgDef, attributes: Attributes, where: W
   }
   const attribute = argument.typeListAttr || argument.numberAttr;
   throw modelInvalid(
-    `${where}: expected attribute ${quoted(attribute)} to say how many tensors ` +
-      `argument ${quoted(argument.name)} has`,
+    `${where}: expected attribute ${quoted(attribute)} with the number of tensors of ` +
+      `argument ${quoted(argument.name)}`,
   );
 }
 
@@ -202,8 +202,8 @@ export class Resolver {
     for (const output of outputs) count += output.count;
     if (output >= count) {
       throw modelInvalid(
-        `${where} takes output ${output} of node ${quoted(node.name)}, ` +
-          `but operator ${quoted(node.op)} has ${count} there`,
+        `${where} refers to output ${output} of node ${quoted(node.name)}, ` +
+          `but operator ${quoted(node.op)} has ${count}`,
       );
     }
   }
@@ -226,23 +226,23 @@ export class Resolver {
       if (offset === undefined) return targetsOf(scope, name, start, output.count);
       if (offset < output.count) return [{ scope, local: name, output: start + offset }];
       throw modelInvalid(
-        `${where} takes ${quoted(text)}, but output ${quoted(argument)} of operator ` +
-          `${quoted(node.op)} has ${output.count} tensors there`,
+        `${where} refers to ${quoted(text)}, but output ${quoted(argument)} of operator ` +
+          `${quoted(node.op)} has ${output.count} tensors`,
       );
     }
     throw modelInvalid(
-      `${where} takes ${quoted(text)}, but operator ${quoted(node.op)} has no output ` +
+      `${where} refers to ${quoted(text)}, but operator ${quoted(node.op)} has no output ` +
         quoted(argument),
     );
   }
 
   #existing(scope: Scope, name: string, where: Where): NodeDef {
     if (scope.body.duplicates.has(name)) {
-      throw modelInvalid(`${where} names ${quoted(name)}, and there are two nodes of this name`);
+      throw modelInvalid(`${where} refers to ${quoted(name)}, but two nodes have this name`);
     }
     const node = scope.body.byName.get(name);
     if (node === undefined) {
-      throw modelInvalid(`${where} names ${quoted(name)}, and there is no node of this name`);
+      throw modelInvalid(`${where} refers to ${quoted(name)}, but no node has this name`);
     }
     return node;
   }
@@ -263,11 +263,11 @@ function argumentTargets(
   const offset = portNumber(index, text, where);
   const target = scope.arguments[start + offset];
   if (offset < count && target !== undefined) return [target];
-  throw modelInvalid(`${where} takes ${quoted(text)}, but the argument has ${count} tensors there`);
+  throw modelInvalid(`${where} refers to ${quoted(text)}, but the argument has ${count} tensors`);
 }
 
 function portNumber(digits: string, text: string, where: Where): number {
   const output = /^\d{1,9}$/.test(digits) ? Number(digits) : NaN;
   if (!Number.isNaN(output)) return output;
-  throw modelInvalid(`${where} takes ${quoted(text)}: expected an output number`);
+  throw modelInvalid(`${where} refers to ${quoted(text)}: expected an output number`);
 }

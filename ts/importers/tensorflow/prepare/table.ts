@@ -44,7 +44,7 @@ export class Table {
     this.#entries = new Map();
     this.insert(keys, values);
     if (this.isStatic && wasInitialised && !sameEntries(before, this.#entries)) {
-      throw modelInvalid('the table was already initialised with other contents');
+      throw modelInvalid('the table is already initialised with different contents');
     }
   }
 
@@ -80,7 +80,8 @@ export class Table {
    * values are vectors.
    */
   find(key: Element): Element | undefined {
-    if (this.#valueShape.length > 0) throw modelInvalid('the table holds vectors');
+    if (this.#valueShape.length > 0)
+      throw modelInvalid('expected a table of scalars, got one of vectors');
     return this.#entries.get(elementName(key))?.value[0];
   }
 
@@ -119,8 +120,8 @@ export class Table {
     const known = this.#entries.get(name);
     if (this.isStatic && known !== undefined && !sameValue(known.value, value)) {
       throw modelInvalid(
-        `key ${quoted(name)} has value ${value.map(elementName).join(' ')} and, ` +
-          `before, ${known.value.map(elementName).join(' ')}`,
+        `key ${quoted(name)} has two values: ${value.map(elementName).join(' ')} and ` +
+          `${known.value.map(elementName).join(' ')}`,
       );
     }
     this.#entries.set(name, { key, value });

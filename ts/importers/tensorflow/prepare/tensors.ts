@@ -82,14 +82,14 @@ function readElements(
     for (let done = 0; done < byteLength; ) {
       const read = readSync(file, bytes, done, byteLength - done, offset + done);
       if (read === 0)
-        throw modelInvalid(`${path}: ends within the ${byteLength} bytes at ${offset}`);
+        throw modelInvalid(`${path}: the file ends within the ${byteLength} bytes at ${offset}`);
       done += read;
     }
   } finally {
     closeSync(file);
   }
   if (maskedCrc32c !== undefined && maskCrc(crc32c(bytes)) !== maskedCrc32c) {
-    throw modelInvalid(`${path}: the ${byteLength} bytes at ${offset} do not have their checksum`);
+    throw modelInvalid(`${path}: the ${byteLength} bytes at ${offset} do not match their checksum`);
   }
   return bytes;
 }

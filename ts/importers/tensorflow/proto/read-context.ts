@@ -75,7 +75,7 @@ export class ReadContext {
     if (this.#expandedBytes <= EXPANDED_BYTES_MAX) return;
     throw modelInvalid(
       `${what}: expected repeated values of at most ${EXPANDED_BYTES_MAX} bytes ` +
-        `in all tensors together, got ${this.#expandedBytes}`,
+        `in all tensors, got ${this.#expandedBytes}`,
     );
   }
 

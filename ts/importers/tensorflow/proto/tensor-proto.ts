@@ -106,7 +106,7 @@ function contentStrings(
   context: ReadContext,
 ): readonly Uint8Array[] {
   const fail = (): never => {
-    throw contentError(`${form.count} lengths and as many strings`, form, content);
+    throw contentError(`${form.count} lengths and the same number of strings`, form, content);
   };
   // Each element has at least one byte here.
   if (form.count > content.length) fail();
@@ -183,7 +183,7 @@ function fixedBytes(
     bytes += run.length;
   });
   if (bytes % size !== 0) {
-    throw modelInvalid(`TensorProto: ${form.dtype}: expected pairs of numbers, got an odd one`);
+    throw modelInvalid(`TensorProto: ${form.dtype}: expected pairs of numbers, got an odd count`);
   }
   const [first] = runs;
   if (first !== undefined && first.length === total) return context.rawData(first);

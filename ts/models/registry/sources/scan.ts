@@ -288,7 +288,7 @@ function schemaOf({ config }: FoundModel, { schema }: FoundVersion): string {
 }
 
 /** Import settings of a tabular model, from its configuration. */
-export function tableSettingsOf(
+export function tabularSettingsOf(
   model: FoundModel,
   version: FoundVersion,
 ): Omit<TabularImporterSpec, 'format'> {

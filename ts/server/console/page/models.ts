@@ -109,7 +109,7 @@ interface V1Metadata {
   };
 }
 
-const TABLE_PLATFORM = /^(spark|mleap|pmml)/;
+const TABULAR_PLATFORM = /^(spark|mleap|pmml)/;
 /** Signatures of SavedModels that run once at load and are never called. */
 const INTERNAL = /^__saved_model_/;
 
@@ -170,7 +170,7 @@ export async function modelFacts(name: string, version: string): Promise<ModelFa
   };
   return {
     platform: v2.platform,
-    isTable: TABLE_PLATFORM.test(v2.platform),
+    isTable: TABULAR_PLATFORM.test(v2.platform),
     signatures: [main, ...all.filter((one) => one !== first)],
   };
 }

@@ -58,10 +58,10 @@ test('a leaf that says nothing is 0, an ensemble of no bytes has no trees', () =
 
 test('refuses invalid ensembles with the reason', () => {
   const wrong: [RegExp, Bytes[]][] = [
-    [/1 trees with 0 weights/, [tree(leaf(1))]],
-    [/0 trees with 1 weights/, [packed(2, [1])]],
+    [/expected a weight for each of 1 trees, got 0/, [tree(leaf(1))]],
+    [/expected a weight for each of 0 trees, got 1/, [packed(2, [1])]],
     [/tree 0 has no nodes/, [tree()]],
-    [/node 1 is of no kind/, [tree(leaf(1), message(1))]],
+    [/node 1 has no kind/, [tree(leaf(1), message(1))]],
     [/DenseSplit/, [tree(message(1, message(4)))]],
     [/sparse values/, [tree(message(1, message(1, message(2))))]],
     [/TreeEnsemble/, [[0x0a, 0x7f]]],

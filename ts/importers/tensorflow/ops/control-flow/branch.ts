@@ -102,7 +102,9 @@ export function inside(cx: OpContext, { builder }: { builder: OpContext['builder
 
 function joined(cx: OpContext, yes: TensorValue, no: TensorValue | undefined): TensorValue {
   if (no === undefined || yes.dtype !== no.dtype) {
-    return cx.fail(`its branches give ${yes.dtype} and ${no?.dtype ?? 'nothing'}`);
+    return cx.fail(
+      `its branches return ${yes.dtype} and ${no?.dtype ?? 'nothing'}: expected one data type`,
+    );
   }
   const name = cx.builder.model.name('If');
   cx.builder.describe(name, yes.dtype);

@@ -104,7 +104,7 @@ export function checkAlike(cx: OpContext, a: ListValue, b: ListValue): void {
   const rank = (a.varied ?? b.varied)?.dims.shape?.[1] ?? 0;
   noteVaried(cx, a.origin, [{ dtype: a.dtype, rank }]);
   noteVaried(cx, b.origin, [{ dtype: b.dtype, rank }]);
-  cx.fail('lists whose items have one shape and others whose items have not take turns');
+  cx.fail('it mixes lists with items of one shape and lists with items of various shapes');
 }
 
 /** The same for lists of ragged tensors. */
@@ -113,7 +113,7 @@ export function checkAlikeVariants(cx: OpContext, a: VariantsValue, b: VariantsV
   const parts = variantParts(a) ?? variantParts(b) ?? [];
   noteVaried(cx, a.origin, parts);
   noteVaried(cx, b.origin, parts);
-  cx.fail('it begins without ragged tensors and ends with some');
+  cx.fail('it starts without ragged tensors and ends with some');
 }
 
 const variantParts = ({ lists }: VariantsValue): VariedPart[] | undefined =>
@@ -121,7 +121,8 @@ const variantParts = ({ lists }: VariantsValue): VariedPart[] | undefined =>
 
 /** The common knowledge of a value that is either one; the kinds must agree. */
 export function commonValue(cx: OpContext, a: Value, b: Value): Value {
-  if (a.kind !== b.kind) return cx.fail(`its branches give a ${a.kind} and a ${b.kind}`);
+  if (a.kind !== b.kind)
+    return cx.fail(`its branches return a ${a.kind} and a ${b.kind}: expected one kind`);
   if (a.kind === 'list' && b.kind === 'list') {
     checkAlike(cx, a, b);
     const written = a.written === true || b.written === true ? ({ written: true } as const) : {};
@@ -130,5 +131,5 @@ export function commonValue(cx: OpContext, a: Value, b: Value): Value {
   if (a.kind === 'variants' && b.kind === 'variants') checkAlikeVariants(cx, a, b);
   const isCarried = a.kind === 'variant' || a.kind === 'variants';
   if (a.kind === 'tensor' || a.kind === 'complex' || isCarried || isSame(a, b)) return a;
-  return cx.fail(`its branches give different ${a.kind}s`);
+  return cx.fail(`its branches return different ${a.kind}s`);
 }

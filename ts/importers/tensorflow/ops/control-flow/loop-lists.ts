@@ -106,7 +106,7 @@ function countsFromZero(
 
 function lastItem(cx: OpContext, result: Value | undefined): TensorValue {
   if (result?.kind === 'list' && result.lastItem !== undefined) return result.lastItem;
-  return cx.fail('a round of it sets no item');
+  return cx.fail('an iteration sets no item');
 }
 
 /** The list after the loop: `rows` are the items that were set; the rest are zeros. */

@@ -101,7 +101,7 @@ class LoopLowering {
       if (!this.#widen(body)) return this.#emit(begins, body);
       if (attempt >= DIMS_KEPT) this.#forget(attempt < RANKS_KEPT);
     }
-    return cx.fail('the shapes of its values do not settle');
+    return cx.fail('the shapes of its values differ after every iteration');
   }
 
   /** Lowers condition and body with the assumed carried values. */
@@ -136,7 +136,7 @@ class LoopLowering {
         return results;
       }, cx);
     const { result: graph, assigned } = cx.around.assignedBy(make);
-    if (condition === undefined) return cx.fail('its condition gives nothing');
+    if (condition === undefined) return cx.fail('its condition returns no value');
     return { graph, names, results, condition, assigned };
   }
 
@@ -152,7 +152,7 @@ class LoopLowering {
       if (after === undefined) return this.#cx.fail('its body returns too few values');
       if (after.kind !== one.initial.kind) {
         return this.#cx.fail(
-          `value ${one.index} begins as a ${one.initial.kind} and goes on as a ` + after.kind,
+          `value ${one.index} is a ${one.initial.kind} before and a ${after.kind} after an iteration`,
         );
       }
       if (one.initial.kind === 'list' && after.kind === 'list') {
@@ -166,12 +166,14 @@ class LoopLowering {
         checkAlikeVariants(at, one.initial, after);
       }
       if (one.tensors.length === 0 && !isSame(one.initial, after)) {
-        return this.#cx.fail(`value ${one.index} is another ${after.kind} after a round`);
+        return this.#cx.fail(`value ${one.index} is a different ${after.kind} after an iteration`);
       }
       flatten(at, after).forEach((tensor, i) => {
         const dtype = one.tensors[i]?.dtype;
         if (tensor.dtype !== dtype) {
-          this.#cx.fail(`value ${one.index} begins as ${dtype} and goes on as ${tensor.dtype}`);
+          this.#cx.fail(
+            `value ${one.index} is ${dtype} before and ${tensor.dtype} after an iteration`,
+          );
         }
         const shape = commonShape(one.shapes[i], tensor.shape);
         changed ||= JSON.stringify(shape) !== JSON.stringify(one.shapes[i]);

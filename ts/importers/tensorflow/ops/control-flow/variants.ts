@@ -32,9 +32,11 @@ export function variantsInput(cx: OpContext, index: number): VariantsValue | und
 
 export function variantAt(cx: OpContext, from: VariantsValue, index: TensorValue): VariantValue {
   const { lists } = from;
-  if (lists === undefined) return cx.fail('the list is read before anything is in it');
+  if (lists === undefined) return cx.fail('the list is read while it is empty');
   const parts = lists.map(({ varied, elementShape }) =>
-    varied === undefined ? cx.fail('not ragged') : variedItem(cx, varied, index, elementShape),
+    varied === undefined
+      ? cx.fail('the list contains no ragged tensors')
+      : variedItem(cx, varied, index, elementShape),
   );
   return { kind: 'variant', parts };
 }
@@ -50,11 +52,11 @@ export function withVariant(
   if (lists?.length !== item.parts.length) {
     const parts = item.parts.map((one) => ({ dtype: one.dtype, rank: cx.rank(one, 'an item') }));
     noteVaried(cx, into.origin, parts);
-    return cx.fail('what its items are is not known yet');
+    return cx.fail('the kind of its items is not known yet');
   }
   const set = lists.map((one, i) =>
     one.varied === undefined
-      ? cx.fail('not ragged')
+      ? cx.fail('the list contains no ragged tensors')
       : withVariedItem(cx, one, one.varied, index, item.parts[i] as TensorValue, isGrowing),
   );
   return { ...into, lists: set, length: set[0]?.length ?? into.length };
@@ -91,7 +93,7 @@ function batched(
 ): VariantsValue {
   const [first, ...inner] = splits;
   if (first === undefined) {
-    return cx.fail('of rows without splits is not supported');
+    return cx.fail('ragged rows without splits are not supported');
   }
   let bounds = first;
   const lists: ListValue[] = [];
@@ -133,7 +135,9 @@ const fromVariant: Lowering = (cx) => {
   const rank = cx.int('output_ragged_rank');
   const made = (lengths: readonly TensorValue[], values: TensorValue): TensorValue[] => {
     if (lengths.length !== rank) {
-      cx.fail(`output_ragged_rank is ${rank}, and the tensor has ${lengths.length} levels`);
+      cx.fail(
+        `output_ragged_rank: expected ${lengths.length}, the levels of the tensor, got ${rank}`,
+      );
     }
     return [...lengths.map((one) => cx.cast(sums(cx, one), splitsType)), values];
   };
@@ -143,10 +147,12 @@ const fromVariant: Lowering = (cx) => {
   }
   if (value.kind !== 'variants') return cx.fail(`input 0 is a ${value.kind}, not a ragged tensor`);
   const { lists } = value;
-  if (lists === undefined) return cx.fail('nothing was ever put into the list');
+  if (lists === undefined) return cx.fail('the list never receives an item');
   // The number of rows of an item, then the concatenated lengths of each level and the values.
   const joined = lists.map(({ varied, elementShape }) =>
-    varied === undefined ? cx.fail('not ragged') : joinedVaried(cx, varied, elementShape),
+    varied === undefined
+      ? cx.fail('the list contains no ragged tensors')
+      : joinedVaried(cx, varied, elementShape),
   );
   const counts = joined[0]?.[1] ?? cx.fail('it has no values');
   const values = joined.at(-1)?.[0] ?? cx.fail('it has no values');

@@ -8,7 +8,7 @@ const constant: Lowering = (cx) => {
 };
 
 const placeholder: Lowering = (cx) =>
-  cx.fail('the placeholder is needed, and the signature does not feed it');
+  cx.fail('the placeholder is required, but the signature does not feed it');
 
 export const CONSTANTS: Operators = {
   Const: { lower: constant, dtypes: 'any except resource, variant' },

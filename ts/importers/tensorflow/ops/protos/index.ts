@@ -25,8 +25,8 @@ function descriptorsOf(cx: OpContext): Descriptors {
   }
   if (source.length === 0 || source.toString() === LOCAL_SOURCE) return LINKED;
   return cx.fail(
-    `descriptor_source is the file ${JSON.stringify(source.toString().slice(0, 200))} of another ` +
-      'machine: expected bytes:// with a FileDescriptorSet, or local://',
+    `descriptor_source is the file ${JSON.stringify(source.toString().slice(0, 200))}, which the ` +
+      'model does not contain: expected bytes:// with a FileDescriptorSet, or local://',
   );
 }
 

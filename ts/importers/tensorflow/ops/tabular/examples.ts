@@ -26,7 +26,8 @@ export interface ParseSpec {
 export function denseShapes(cx: OpContext, shapes: readonly Shape[]): number[] {
   return shapes.flatMap((shape) => {
     if (shape === undefined) return cx.fail('a dense shape of unknown rank');
-    if (shape.slice(1).includes(undefined)) return cx.fail('a dense shape with a free inner dim');
+    if (shape.slice(1).includes(undefined))
+      return cx.fail('a dense shape with a dynamic inner dimension');
     return [shape.length, ...shape.map((dim) => dim ?? -1)];
   });
 }

@@ -66,7 +66,7 @@ function bound(upper: boolean): Lowering {
 const unravelIndex: Lowering = (cx) => {
   const [indices, dims] = [cx.tensor(0), cx.tensor(1)];
   const rank = dims.shape?.[0] ?? cx.fail('the number of dims (input 1) is not known');
-  if (rank === 0) return cx.fail('expected at least one dim (input 1)');
+  if (rank === 0) return cx.fail('dims (input 1): expected at least one, got none');
   const [zero, one] = [number(cx, indices, 0), number(cx, indices, 1)];
   // The runtime must not divide by 0.
   const isWrong = less(cx, dims, one);

@@ -130,7 +130,9 @@ function denseAt(cx: OpContext): TensorValue {
   const [indices, dense, all] = [cx.tensor(0), cx.tensor(3), dimsOf(cx)];
   const rank = cx.rank(dense, 'its dense input');
   if (rank > (knownRank(cx) ?? rank)) {
-    cx.fail(`a dense input of rank ${rank} and a sparse one of rank ${knownRank(cx)}`);
+    cx.fail(
+      `dense input: expected a rank of at most ${knownRank(cx)}, that of the sparse one, got ${rank}`,
+    );
   }
   if (rank === 0) return dense;
   const dims = cx.shapeOf(dense);

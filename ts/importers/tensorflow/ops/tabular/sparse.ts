@@ -58,7 +58,8 @@ const SETS: readonly string[] = ['a-b', 'b-a', 'intersection', 'union'];
 
 const setOperation: Lowering = (cx) => {
   const operation = cx.text('set_operation', '');
-  if (!SETS.includes(operation)) return cx.fail(`set_operation "${operation}" is not one`);
+  if (!SETS.includes(operation))
+    return cx.fail(`set_operation "${operation}": expected one of ${SETS.join(', ')}`);
   const [values, shape] = [cx.tensor(1), cx.tensor(2)];
   const rank = shape.shape?.[0];
   return cx.custom(

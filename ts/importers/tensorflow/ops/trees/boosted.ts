@@ -71,7 +71,7 @@ const boundaries: Lowering = (cx) => {
   const found = resource(cx, 'stream of quantiles', cx.around.state.quantiles);
   const count = cx.int('num_features');
   if (found.length !== count) {
-    cx.fail(`the stream has boundaries of ${found.length} features, expected ${count}`);
+    cx.fail(`num_features: expected ${found.length}, the features of the stream, got ${count}`);
   }
   return found.map((one) => cx.constant(one));
 };

@@ -41,7 +41,8 @@ export function readEnsemble(bytes: Uint8Array): Ensemble {
     else reader.skip();
   }
   const [trees, weights] = [made.treeSizes.length, made.treeWeights.length];
-  if (trees !== weights) throw invalid(`${trees} trees with ${weights} weights`);
+  if (trees !== weights)
+    throw invalid(`expected a weight for each of ${trees} trees, got ${weights}`);
   return made;
 }
 
@@ -90,12 +91,12 @@ function readNode(reader: WireReader, made: Ensemble): void {
       kind = field === NODE.bucketizedSplit ? 1 : 2;
       split = readSplit(reader.nested('a split'));
     } else if (field === NODE.denseSplit) {
-      throw invalid('a node of kind DenseSplit, which no operator of TensorFlow serves');
+      throw invalid('a node of kind DenseSplit, which no TensorFlow operator supports');
     } else {
       reader.skip();
     }
   }
-  if (kind === undefined) throw invalid(`node ${made.kinds.length} is of no kind`);
+  if (kind === undefined) throw invalid(`node ${made.kinds.length} has no kind`);
   if (made.kinds.length >= TREE_NODES_MAX) throw invalid(`more than ${TREE_NODES_MAX} nodes`);
   if (kind === 0) made.leaves.push(leaf ?? []);
   made.kinds.push(kind);
@@ -145,7 +146,7 @@ function readLeaf(reader: WireReader): readonly number[] {
         else values.skip();
       }
     } else if (reader.field === LEAF.sparseVector) {
-      throw invalid('a leaf of sparse values, which no operator of TensorFlow serves');
+      throw invalid('a leaf of sparse values, which no TensorFlow operator supports');
     } else if (reader.field === LEAF.scalar) {
       const [value = 0] = floatsOf(reader.fixed(4));
       scalar = value;

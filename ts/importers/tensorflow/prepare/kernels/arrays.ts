@@ -19,14 +19,15 @@ import { tensorInput, tensorInputs } from './inputs.js';
 function axisOf(axis: number, rank: number): number {
   const found = axis < 0 ? axis + rank : axis;
   if (found >= 0 && found < rank) return found;
-  throw modelInvalid(`axis ${axis} is not one of ${rank}`);
+  throw modelInvalid(`axis ${axis} is out of range for rank ${rank}`);
 }
 
 const reshape: Kernel = (call) => {
   const tensor = tensorInput(call, 0);
   const wanted = integersOf(tensorInput(call, 1));
   const free = wanted.indexOf(-1);
-  if (wanted.some((dim, axis) => dim < 0 && axis !== free)) throw modelInvalid('two free dims');
+  if (wanted.some((dim, axis) => dim < 0 && axis !== free))
+    throw modelInvalid('shape: expected at most one -1, got several');
   const known = elementCount(wanted.filter((dim) => dim >= 0));
   const shape = wanted.map((dim) => (dim === -1 ? elementCount(tensor.shape) / known : dim));
   if (elementCount(shape) !== elementCount(tensor.shape) || !shape.every(Number.isSafeInteger)) {
@@ -43,7 +44,7 @@ const squeeze: Kernel = (call) => {
   const axes = new Set((list?.ints ?? []).map((axis) => axisOf(Number(axis), tensor.shape.length)));
   const shape = tensor.shape.filter((dim, axis) => (axes.size === 0 ? dim !== 1 : !axes.has(axis)));
   if (elementCount(shape) !== elementCount(tensor.shape))
-    throw modelInvalid('a squeezed dim is not 1');
+    throw modelInvalid('a squeezed dimension: expected a size of 1');
   return [reshaped(tensor, shape)];
 };
 
@@ -56,7 +57,7 @@ const expandDims: Kernel = (call) => {
 // Joins along an axis that all tensors have.
 function concatenated(call: KernelCall, tensors: readonly Tensor[], axis: number): Tensor {
   const [first] = tensors;
-  if (first === undefined) throw modelInvalid('nothing to put together');
+  if (first === undefined) throw modelInvalid('no tensors to concatenate');
   for (const { shape } of tensors) {
     const fits =
       shape.length === first.shape.length &&
@@ -134,13 +135,14 @@ const gather: Kernel = (call) => {
   const tensor = tensorInput(call, 0);
   const at = tensorInput(call, 1);
   const [axis = 0] = call.inputs.length > 2 ? integersOf(tensorInput(call, 2)) : [];
-  if (axis !== 0 || tensor.shape.length === 0) throw modelInvalid('only along the first axis');
+  if (axis !== 0 || tensor.shape.length === 0)
+    throw modelInvalid('only the first axis is supported');
   const [rows = 0, ...rest] = tensor.shape;
   const width = elementCount(rest);
   const shape = [...at.shape, ...rest];
   call.session.spend(computedCount(shape));
   const indices = integersOf(at).flatMap((row) => {
-    if (row < 0 || row >= rows) throw modelInvalid(`row ${row} is not one of ${rows}`);
+    if (row < 0 || row >= rows) throw modelInvalid(`index ${row} is out of range for ${rows} rows`);
     return Array.from({ length: width }, (_, step) => row * width + step);
   });
   return [picked([tensor], indices, shape)];
@@ -158,14 +160,14 @@ const stridedSlice: Kernel = (call) => {
   const mask = (name: string): number =>
     Number(attributeOf(call.node.attributes, name, 'int') ?? 0n);
   if (mask('ellipsis_mask') !== 0 || mask('new_axis_mask') !== 0) {
-    throw modelInvalid('with an ellipsis or new axis');
+    throw modelInvalid('an ellipsis or a new axis is not supported');
   }
-  if (begin.length > tensor.shape.length) throw modelInvalid('more slices than dims');
+  if (begin.length > tensor.shape.length) throw modelInvalid('got more slices than dimensions');
   call.session.spend(computedCount(tensor.shape));
   const cuts = tensor.shape.map((dim, axis): Cut => {
     const isSet = (name: string): boolean => ((mask(name) >> axis) & 1) === 1;
     const step = strides[axis] ?? 1;
-    if (step === 0) throw modelInvalid('a step of 0');
+    if (step === 0) throw modelInvalid('strides: expected steps other than 0');
     const from = axis < begin.length && !isSet('begin_mask') ? begin[axis] : undefined;
     const to = axis < begin.length && !isSet('end_mask') ? end[axis] : undefined;
     if (axis < begin.length && isSet('shrink_axis_mask')) {
@@ -214,7 +216,7 @@ const slice: Kernel = (call) => {
         const start = begin[axis] ?? 0;
         const count = (size[axis] ?? -1) === -1 ? dim - start : (size[axis] ?? 0);
         if (start < 0 || count < 0 || start + count > dim)
-          throw modelInvalid('the slice is not inside');
+          throw modelInvalid('the slice is out of range');
         return { at: Array.from({ length: count }, (_, step) => start + step), isDropped: false };
       }),
     ),

@@ -27,7 +27,7 @@ function isTrue(tensor: Tensor): boolean {
 }
 
 function branch(call: KernelCall, ref: FunctionRef | undefined): ReturnType<Kernel> {
-  if (ref === undefined) throw modelInvalid('it does not name its branches');
+  if (ref === undefined) throw modelInvalid('a branch function is missing');
   return call.call(ref, call.inputs.slice(1));
 }
 
@@ -45,7 +45,7 @@ const oneOfMany: Kernel = (call) => {
 // The selected value; both sides exist.
 const select: Kernel = (call) => {
   const condition = tensorInput(call, 0);
-  if (condition.shape.length > 0) throw modelInvalid('only with one condition');
+  if (condition.shape.length > 0) throw modelInvalid('expected a scalar condition');
   const value = call.inputs[scalarOf(condition) ? 1 : 2];
   return [isHandle(value) ? undefined : value];
 };

@@ -45,7 +45,7 @@ function broadcastShape(one: readonly number[], other: readonly number[]): numbe
     const b = other[axis - rank + other.length] ?? 1;
     if (a === b || b === 1) return a;
     if (a === 1) return b;
-    throw modelInvalid(`shapes [${one.join(', ')}] and [${other.join(', ')}] do not go together`);
+    throw modelInvalid(`shapes [${one.join(', ')}] and [${other.join(', ')}] do not broadcast`);
   });
 }
 
@@ -169,7 +169,7 @@ function unary(compute: (value: number) => number): Kernel {
 const cast: Kernel = (call) => {
   const input = tensorInput(call, 0);
   const to = typeAttribute(call.node.attributes, 'DstT');
-  if (to === undefined) throw modelInvalid('the type to cast to is not said');
+  if (to === undefined) throw modelInvalid('the target type of the cast is missing');
   if (to === input.dtype) return [input];
   call.session.spend(computedCount(input.shape));
   return [
@@ -194,7 +194,7 @@ function castOne(value: Scalar, to: Dtype): Scalar {
 const bitcast: Kernel = (call) => {
   const input = tensorInput(call, 0);
   const to = typeAttribute(call.node.attributes, 'type');
-  if (to === undefined) throw modelInvalid('the type to cast to is not said');
+  if (to === undefined) throw modelInvalid('the target type of the cast is missing');
   const from = elementBytes(input.dtype);
   const size = elementBytes(to);
   const shape = [...input.shape];
@@ -213,7 +213,7 @@ const range: Kernel = (call) => {
   if (start === undefined || limit === undefined || delta === undefined)
     throw modelInvalid('3 inputs');
   const count = Math.max(0, Math.ceil((Number(limit) - Number(start)) / Number(delta)));
-  if (!Number.isFinite(count)) throw modelInvalid('a range whose step is 0');
+  if (!Number.isFinite(count)) throw modelInvalid('a range with step 0');
   call.session.spend(computedCount([count]));
   const { dtype } = tensorInput(call, 0);
   const values = Array.from(
@@ -232,7 +232,8 @@ function reduced(operation: Operation, empty: Scalar): Kernel {
     const axes = integersOf(tensorInput(call, 1)).map((axis) =>
       axis < 0 ? axis + input.shape.length : axis,
     );
-    if (new Set(axes).size !== input.shape.length) throw modelInvalid('only over all axes');
+    if (new Set(axes).size !== input.shape.length)
+      throw modelInvalid('only reductions over all axes are supported');
     call.session.spend(computedCount(input.shape));
     const isFloat = DATA_TYPES[input.dtype].kind === 'float';
     const value = numbersOf(input).reduce(
@@ -257,7 +258,7 @@ export const MATH_KERNELS: Kernels = {
   RealDiv: binary({
     number: (a, b) => a / b,
     bigint: () => {
-      throw modelInvalid('on integers');
+      throw modelInvalid('integers are not supported');
     },
   }),
   Neg: (call) => {

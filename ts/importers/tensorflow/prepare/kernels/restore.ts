@@ -44,7 +44,9 @@ function slicedShape(shape: readonly number[], slice: Slice, name: string): numb
     const { start = 0, length } = slice[axis] ?? {};
     const size = length ?? dim - start;
     if (start >= 0 && size >= 0 && start + size <= dim) return size;
-    throw modelInvalid(`slice of tensor ${quoted(name)}: ${start}..${start + size} of ${dim}`);
+    throw modelInvalid(
+      `slice of tensor ${quoted(name)}: ${start}..${start + size} is out of range for ${dim}`,
+    );
   });
 }
 
@@ -115,7 +117,9 @@ const restoreMany: Kernel = (call) => {
   const slices = textsOf(call, 2);
   const types = attributeOf(call.node.attributes, 'dtypes', 'list')?.types ?? [];
   if (names.length !== slices.length || names.length !== types.length) {
-    throw modelInvalid(`${names.length} names, ${slices.length} slices and ${types.length} types`);
+    throw modelInvalid(
+      `expected equal counts, got ${names.length} names, ${slices.length} slices and ${types.length} types`,
+    );
   }
   call.session.spend(names.length);
   return names.map((name, index) => restored(checkpoint, name, slices[index] ?? '', types[index]));

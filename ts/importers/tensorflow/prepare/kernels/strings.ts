@@ -30,7 +30,8 @@ const asString: Kernel = (call) => {
   const input = tensorInput(call, 0);
   const { attributes } = call.node;
   const width = attributeOf(attributes, 'width', 'int') ?? -1n;
-  if (width !== -1n || textAttribute(attributes, 'fill') !== '') throw modelInvalid('with a width');
+  if (width !== -1n || textAttribute(attributes, 'fill') !== '')
+    throw modelInvalid('width and fill are not supported');
   if (!/^(u?int\d+|bool)$/.test(input.dtype)) throw modelInvalid(`of ${input.dtype}`);
   call.session.spend(elementCount(input.shape));
   const texts = numbersOf(input).map((value) =>

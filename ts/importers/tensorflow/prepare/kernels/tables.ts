@@ -34,7 +34,8 @@ function tableInput(call: KernelCall): Table {
   let table = tables.get(id);
   if (table === undefined) {
     const failure = spoiled.get(id);
-    if (failure !== undefined) throw modelInvalid(`${failure.op} failed before: ${failure.reason}`);
+    if (failure !== undefined)
+      throw modelInvalid(`${failure.op} failed earlier: ${failure.reason}`);
     tables.set(id, (table = new Table(node, call.session.state.emptyKeys.get(id))));
   }
   return table;
@@ -89,7 +90,7 @@ const readFile: Kernel = (call) => [
 
 const insert: Kernel = (call) => {
   const table = tableInput(call);
-  if (table.isStatic) throw modelInvalid('a static table takes no single keys');
+  if (table.isStatic) throw modelInvalid('a static table accepts no single keys');
   table.insert(tensorInput(call, 1), tensorInput(call, 2));
   return [];
 };
@@ -111,7 +112,8 @@ const find: Kernel = (call) => {
   const keys = tensorInput(call, 1);
   const [otherwise, ...more] = elementsOf(tensorInput(call, 2));
   if (otherwise === undefined || more.length > 0) throw modelInvalid('expected one default value');
-  if (keys.dtype !== table.keyDtype) throw modelInvalid(`keys of ${keys.dtype}`);
+  if (keys.dtype !== table.keyDtype)
+    throw modelInvalid(`keys: expected ${table.keyDtype}, got ${keys.dtype}`);
   call.session.spend(computedCount(keys.shape));
   const found = elementsOf(keys).map((key) => table.find(key) ?? otherwise);
   return [tensorFrom(table.valueDtype, keys.shape, found)];

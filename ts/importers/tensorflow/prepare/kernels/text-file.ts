@@ -112,10 +112,10 @@ function checkColumns({
       throw modelInvalid(`${what}_index: expected -2 or more, got ${index}`);
     }
     if (index === LINE_NUMBER && dtype !== 'int64') {
-      throw modelInvalid(`line numbers as ${what}s are int64, the table's are ${dtype}`);
+      throw modelInvalid(`line numbers as ${what}s: expected int64, got ${dtype}`);
     }
     if (index === WHOLE_LINE && !['string', 'int32', 'int64'].includes(dtype)) {
-      throw modelInvalid(`whole lines as ${what}s are string or integer, the table's are ${dtype}`);
+      throw modelInvalid(`whole lines as ${what}s: expected string, int32 or int64, got ${dtype}`);
     }
   }
   if (delimiter.length !== 1)
@@ -160,7 +160,8 @@ function parsed(field: Uint8Array, dtype: Dtype, offset: bigint, where: string):
     if (value !== BigInt.asIntN(bits, value)) throw bad();
     return dtype === 'int64' ? value : Number(BigInt.asIntN(bits, value + offset));
   }
-  if (dtype !== 'float' && dtype !== 'double') throw modelInvalid(`${where}: fields as ${dtype}`);
+  if (dtype !== 'float' && dtype !== 'double')
+    throw modelInvalid(`${where}: fields of type ${dtype} are not supported`);
   const value = floatOf(text);
   if (value === undefined) throw bad();
   return value;

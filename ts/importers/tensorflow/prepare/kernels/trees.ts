@@ -17,7 +17,7 @@ const answer = (holds: boolean): Tensor[] => [tensorOf('bool', [], [holds ? 1 : 
 function isThere(call: KernelCall, of: (state: SessionState) => ReadonlyMap<string, unknown>) {
   const { id } = handleInput(call, 0);
   const failure = call.session.state.spoiled.get(id);
-  if (failure !== undefined) throw modelInvalid(`${failure.op} failed before: ${failure.reason}`);
+  if (failure !== undefined) throw modelInvalid(`${failure.op} failed earlier: ${failure.reason}`);
   return of(call.session.state).has(id);
 }
 
@@ -58,7 +58,7 @@ const restoreQuantiles: Kernel = (call) => {
   const { id } = handleInput(call, 0);
   const boundaries = tensorInputs(call, 1);
   if (boundaries.some(({ dtype, shape }) => dtype !== 'float' || shape.length !== 1)) {
-    throw modelInvalid('expected boundaries of float and of rank 1');
+    throw modelInvalid('boundaries: expected float vectors');
   }
   call.session.state.quantiles.set(id, boundaries);
   call.session.state.spoiled.delete(id);

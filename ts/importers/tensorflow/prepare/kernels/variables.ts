@@ -77,7 +77,7 @@ function update(compute: (one: Tensor, other: Tensor) => Tensor): Kernel {
 const isInitialised: Kernel = (call: KernelCall) => {
   const { id } = handleInput(call, 0);
   const failure = call.session.state.spoiled.get(id);
-  if (failure !== undefined) throw modelInvalid(`${failure.op} failed before: ${failure.reason}`);
+  if (failure !== undefined) throw modelInvalid(`${failure.op} failed earlier: ${failure.reason}`);
   return [bool(call.session.state.variables.has(id))];
 };
 

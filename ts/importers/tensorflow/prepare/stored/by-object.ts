@@ -64,7 +64,7 @@ export function restoreByObjects(
     try {
       const before = given.get(id);
       if (before !== undefined && before !== key) {
-        throw modelInvalid(`two objects share its name: ${quoted(before)} and ${quoted(key)}`);
+        throw modelInvalid(`two objects have the same name: ${quoted(before)} and ${quoted(key)}`);
       }
       given.set(id, key);
       const value = new StoredTensor(checkpoint, key);

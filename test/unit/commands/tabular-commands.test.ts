@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { importCommand } from '../../../ts/cli/import/import-command.js';
 import { inspectCommand } from '../../../ts/cli/inspect/inspect-command.js';
-import { tableText, type TableReport } from '../../../ts/cli/inspect/table-report.js';
+import { tabularText, type TabularReport } from '../../../ts/cli/inspect/tabular-report.js';
 import { ErrorCode, ServalError } from '../../../ts/base/errors.js';
 import { describePlan } from '../../../ts/importers/plan/imported.js';
 import { fieldsPlan } from '../tabular/plans.js';
@@ -29,7 +29,7 @@ async function printed(t: TestContext, run: () => Promise<number>): Promise<stri
   return lines.join('');
 }
 
-const REPORT: TableReport = {
+const REPORT: TabularReport = {
   name: 'm',
   version: '1',
   versions: ['1'],
@@ -43,7 +43,7 @@ const REPORT: TableReport = {
 
 test('the report for people', () => {
   assert.equal(
-    tableText(REPORT),
+    tabularText(REPORT),
     `model       m
 version     1 of 1
 path        /m
@@ -72,7 +72,7 @@ stages
 test('inspect and import of a pipeline that Spark saved', async (t) => {
   const folder = filledFolder(t, NORM_PIPELINE);
   const text = await printed(t, () => inspectCommand([folder, '--json']));
-  const report = JSON.parse(text) as TableReport;
+  const report = JSON.parse(text) as TabularReport;
   assert.deepEqual([report.format, report.producer], ['spark', 'Spark 3.5.5']);
   assert.deepEqual(report.fields.map(({ name }) => name).sort(), ['a', 'b']);
   const names = report.outputs.map(({ name }) => name);

@@ -4,15 +4,19 @@ import { rm } from 'node:fs/promises';
 import { importInThread } from '../../importers/run/import-thread.js';
 import { tabularFormat } from '../../importers/run/model-files.js';
 import {
-  tableSettingsOf,
+  tabularSettingsOf,
   type FoundModel,
   type FoundVersion,
 } from '../../models/registry/sources/scan.js';
-import type { ImportedColumn, ImportedTable, TableFormat } from '../../importers/plan/imported.js';
+import type {
+  ImportedColumn,
+  ImportedTabular,
+  ImportedFormat,
+} from '../../importers/plan/imported.js';
 import { servalVersion } from '../../base/version.js';
 
 /** Output of `--json`. */
-export interface TableReport extends Omit<ImportedTable, 'plan' | 'verification'> {
+export interface TabularReport extends Omit<ImportedTabular, 'plan' | 'verification'> {
   readonly name: string;
   readonly version: string;
   readonly versions: readonly string[];
@@ -21,7 +25,7 @@ export interface TableReport extends Omit<ImportedTable, 'plan' | 'verification'
   readonly schema: string;
 }
 
-const FORMATS: Readonly<Record<TableFormat, string>> = {
+const FORMATS: Readonly<Record<ImportedFormat, string>> = {
   spark: 'Spark ML model',
   mleap: 'MLeap bundle',
   pmml: 'PMML document',
@@ -34,10 +38,10 @@ const FORMATS: Readonly<Record<TableFormat, string>> = {
 export async function withImported<T>(
   model: FoundModel,
   version: FoundVersion,
-  use: (table: ImportedTable) => T,
+  use: (table: ImportedTabular) => T,
 ): Promise<T> {
   const format = tabularFormat(version.format) ?? 'archive';
-  const { schema, timezone, ansi } = tableSettingsOf(model, version);
+  const { schema, timezone, ansi } = tabularSettingsOf(model, version);
   const { model: table, temporaryFolder } = await importInThread(
     { format, path: version.path, schema, timezone, ansi, cacheFolder: '' },
     { programVersion: servalVersion() },
@@ -50,19 +54,19 @@ export async function withImported<T>(
 }
 
 /** Errors: those of the import. */
-export function tableReport(model: FoundModel, version: FoundVersion): Promise<TableReport> {
+export function tabularReport(model: FoundModel, version: FoundVersion): Promise<TabularReport> {
   return withImported(model, version, ({ plan: _, verification: __, ...table }) => ({
     name: model.name,
     version: version.version,
     versions: model.versions.map((one) => one.version),
     path: version.path,
-    schema: tableSettingsOf(model, version).schema,
+    schema: tabularSettingsOf(model, version).schema,
     ...table,
   }));
 }
 
 /** The report for people; with a final newline. Pure. */
-export function tableText(report: TableReport): string {
+export function tabularText(report: TabularReport): string {
   const rows: [string, string][] = [
     ['model', report.name],
     ['version', `${report.version} of ${report.versions.join(', ')}`],

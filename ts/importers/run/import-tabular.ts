@@ -4,20 +4,20 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { MLEAP_FILE } from '../../base/file-names.js';
 import { ErrorCode, ServalError } from '../../base/errors.js';
-import type { TableRequest } from './importer.js';
+import type { TabularRequest } from './importer.js';
 import { PLAN_FILE } from './model-cache.js';
 import { type ModelFiles, openModelFiles } from '../plan/archive/index.js';
 import { encodePlan } from '../plan/builder.js';
 import type { Plan } from '../plan/generated/plan.js';
 import {
   describePlan,
-  type ImportedTable,
-  type TableFormat,
-  type TableSettings,
+  type ImportedTabular,
+  type ImportedFormat,
+  type TabularSettings,
 } from '../plan/imported.js';
 import { applySchema, readSchema } from '../plan/schema.js';
 import type { Verification } from '../plan/verification.js';
-import { TABLE_IMPORTERS } from './table-importers.js';
+import { TABULAR_IMPORTERS } from './tabular-importers.js';
 
 /** The result of one format's importer. */
 export interface Lowered {
@@ -32,22 +32,22 @@ export interface Lowered {
  * Imports a folder, a file or an archive, given as `opened` if it is already open: its owner closes
  * it. Errors: ModelInvalid with everything that is not supported.
  */
-export type TableImporter = (
+export type TabularImporter = (
   path: string,
-  settings: TableSettings,
+  settings: TabularSettings,
   opened?: ModelFiles,
 ) => Promise<Lowered>;
 
-export type TableImporters = Readonly<Record<TableFormat, () => Promise<TableImporter>>>;
+export type TabularImporters = Readonly<Record<ImportedFormat, () => Promise<TabularImporter>>>;
 
 const SPARK_METADATA = 'metadata/';
 
 /** Errors: ModelInvalid: all problems found by the format's importer or the schema. */
-export async function importTable(
-  request: TableRequest,
+export async function importTabular(
+  request: TabularRequest,
   workFolder: string,
-  importers: TableImporters = TABLE_IMPORTERS,
-): Promise<ImportedTable> {
+  importers: TabularImporters = TABULAR_IMPORTERS,
+): Promise<ImportedTabular> {
   const { schema } = request;
   const { format, plan, warnings, verification, examples } = await lower(request, importers);
   const fitted =
@@ -66,9 +66,9 @@ export async function importTable(
 }
 
 async function lower(
-  { format, path, timezone, ansi }: TableRequest,
-  importers: TableImporters,
-): Promise<Lowered & { format: TableFormat }> {
+  { format, path, timezone, ansi }: TabularRequest,
+  importers: TabularImporters,
+): Promise<Lowered & { format: ImportedFormat }> {
   if (format !== 'archive') {
     const importer = await importers[format]();
     return { format, ...(await importer(path, { timezone, ansi })) };
@@ -84,7 +84,10 @@ async function lower(
 }
 
 /** Only Spark's times are instants, and only its SQL has an ANSI mode. */
-function unusedSettings(format: TableFormat, { timezone, ansi }: TableSettings): readonly string[] {
+function unusedSettings(
+  format: ImportedFormat,
+  { timezone, ansi }: TabularSettings,
+): readonly string[] {
   if (format === 'spark') return [];
   const given = [
     ['timezone', timezone],
@@ -94,7 +97,7 @@ function unusedSettings(format: TableFormat, { timezone, ansi }: TableSettings):
 }
 
 /** Errors: ModelInvalid: neither a Spark model nor a bundle. */
-function formatOf({ names }: ModelFiles, path: string): TableFormat {
+function formatOf({ names }: ModelFiles, path: string): ImportedFormat {
   if (names.includes(MLEAP_FILE)) return 'mleap';
   if (names.some((name) => name.startsWith(SPARK_METADATA))) return 'spark';
   const shown = names.slice(0, 5).join(', ');

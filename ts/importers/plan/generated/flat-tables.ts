@@ -1,10 +1,10 @@
 // How the tables of plan.fbs lie in bytes. Data only; any thread. Generated from proto/plan.fbs by proto/generate.mjs.
-import type { Table } from '../../../model/table-codec.js';
+import type { FlatTable } from '../../../model/flat-table.js';
 import type * as plan from './plan.js';
 
 const TYPE: readonly string[] = ['any', 'bool', 'int8', 'int16', 'int32', 'int64', 'float', 'double', 'decimal', 'string', 'binary', 'date', 'time', 'timestamp', 'vector', 'list'];
 
-export const VALUE: Table<plan.Value> = { name: 'Value', members: [
+export const VALUE: FlatTable<plan.Value> = { name: 'Value', members: [
   { name: 'type', kind: TYPE },
   { name: 'missing', kind: 'bool', optional: true },
   { name: 'real', kind: 'double', optional: true },
@@ -15,22 +15,22 @@ export const VALUE: Table<plan.Value> = { name: 'Value', members: [
   { name: 'text', kind: 'string', optional: true },
 ] };
 
-export const NODE: Table<plan.Node> = { name: 'Node', members: [
+export const NODE: FlatTable<plan.Node> = { name: 'Node', members: [
   { name: 'call', kind: 'string', optional: true },
   { name: 'arguments', kind: 'uint', many: true, optional: true },
   { name: 'column', kind: 'int', fallback: -1, optional: true },
   { name: 'value', kind: VALUE, optional: true },
 ] };
 
-export const EXPRESSION: Table<plan.Expression> = { name: 'Expression', members: [
+export const EXPRESSION: FlatTable<plan.Expression> = { name: 'Expression', members: [
   { name: 'nodes', kind: NODE, many: true },
 ] };
 
-export const BLOCK: Table<plan.Block> = { name: 'Block', members: [
-  { name: 'stages', get kind(): Table { return STAGE; }, many: true },
+export const BLOCK: FlatTable<plan.Block> = { name: 'Block', members: [
+  { name: 'stages', get kind(): FlatTable { return STAGE; }, many: true },
 ] };
 
-export const ATTRIBUTE: Table<plan.Attribute> = { name: 'Attribute', members: [
+export const ATTRIBUTE: FlatTable<plan.Attribute> = { name: 'Attribute', members: [
   { name: 'name', kind: 'string' },
   { name: 'reals', kind: 'double', typed: true, many: true, optional: true },
   { name: 'integers', kind: 'int', typed: true, many: true, optional: true },
@@ -40,7 +40,7 @@ export const ATTRIBUTE: Table<plan.Attribute> = { name: 'Attribute', members: [
   { name: 'blocks', kind: BLOCK, many: true, optional: true },
 ] };
 
-export const STAGE: Table<plan.Stage> = { name: 'Stage', members: [
+export const STAGE: FlatTable<plan.Stage> = { name: 'Stage', members: [
   { name: 'kind', kind: 'string' },
   { name: 'place', kind: 'string' },
   { name: 'inputs', kind: 'uint', many: true },
@@ -48,13 +48,13 @@ export const STAGE: Table<plan.Stage> = { name: 'Stage', members: [
   { name: 'attributes', kind: ATTRIBUTE, many: true },
 ] };
 
-export const COLUMN: Table<plan.Column> = { name: 'Column', members: [
+export const COLUMN: FlatTable<plan.Column> = { name: 'Column', members: [
   { name: 'name', kind: 'string' },
   { name: 'type', kind: TYPE },
   { name: 'element', kind: TYPE, optional: true },
 ] };
 
-export const FIELD: Table<plan.Field> = { name: 'Field', members: [
+export const FIELD: FlatTable<plan.Field> = { name: 'Field', members: [
   { name: 'name', kind: 'string' },
   { name: 'column', kind: 'uint' },
   { name: 'type', kind: TYPE },
@@ -68,7 +68,7 @@ export const FIELD: Table<plan.Field> = { name: 'Field', members: [
   { name: 'about', kind: 'string', optional: true },
 ] };
 
-export const OUTPUT: Table<plan.Output> = { name: 'Output', members: [
+export const OUTPUT: FlatTable<plan.Output> = { name: 'Output', members: [
   { name: 'name', kind: 'string' },
   { name: 'column', kind: 'uint' },
   { name: 'type', kind: TYPE },
@@ -77,13 +77,13 @@ export const OUTPUT: Table<plan.Output> = { name: 'Output', members: [
   { name: 'extra', kind: 'bool', optional: true },
 ] };
 
-export const ZONE: Table<plan.Zone> = { name: 'Zone', members: [
+export const ZONE: FlatTable<plan.Zone> = { name: 'Zone', members: [
   { name: 'name', kind: 'string' },
   { name: 'transitions', kind: 'double', typed: true, many: true },
   { name: 'offsets', kind: 'int', typed: true, many: true },
 ] };
 
-export const PLAN: Table<plan.Plan> = { name: 'Plan', members: [
+export const PLAN: FlatTable<plan.Plan> = { name: 'Plan', members: [
   { name: 'format', kind: 'string' },
   { name: 'producer', kind: 'string' },
   { name: 'fields', kind: FIELD, many: true },

@@ -1,10 +1,10 @@
 // Encodes and decodes tables of engine.fbs and plan.fbs as plain objects, by the generated
-// tables.ts of each. Control plane, any thread. Numbers are range-checked here, because the builder
-// truncates them silently; the engine checks their meaning.
+// flat-tables.ts of each. Control plane, any thread. Numbers are range-checked here, because the
+// builder truncates them silently; the engine checks their meaning.
 import { Builder, ByteBuffer } from 'flatbuffers';
 
 /** How a member is encoded. Words: an enum, by its numbers. */
-type Kind = ScalarKind | readonly string[] | 'string' | 'bytes' | 'pairs' | Table;
+type Kind = ScalarKind | readonly string[] | 'string' | 'bytes' | 'pairs' | FlatTable;
 type ScalarKind =
   | 'bool'
   | 'ubyte'
@@ -28,7 +28,7 @@ interface Member {
 }
 
 /** A table whose objects are of type T. Its members are in the schema's order. */
-export interface Table<T = unknown> {
+export interface FlatTable<T = unknown> {
   readonly name: string;
   readonly members: readonly Member[];
   readonly of?: T;
@@ -36,7 +36,7 @@ export interface Table<T = unknown> {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-const KEY_VALUE: Table = {
+const KEY_VALUE: FlatTable = {
   name: 'KeyValue',
   members: [
     { name: 'key', kind: 'string' },
@@ -156,12 +156,12 @@ function writeMany(builder: Builder, kind: Kind, values: readonly unknown[], pla
 function writePart(builder: Builder, kind: Kind, value: unknown, place: string): number {
   if (kind === 'string') return builder.createString(value as string);
   if (kind === 'bytes') return builder.createByteVector(value as Uint8Array);
-  if (kind !== 'pairs') return writeObject(builder, kind as Table, value as Fields, place);
+  if (kind !== 'pairs') return writeObject(builder, kind as FlatTable, value as Fields, place);
   const pairs = Object.entries(value as Fields).map(([key, text]) => ({ key, value: text }));
   return writeMany(builder, KEY_VALUE, pairs, place);
 }
 
-function writeObject(builder: Builder, table: Table, fields: Fields, place: string): number {
+function writeObject(builder: Builder, table: FlatTable, fields: Fields, place: string): number {
   const values = table.members.map(({ name, kind, many, typed }) => {
     const value = fields[name];
     if (value === undefined) return undefined;
@@ -185,8 +185,8 @@ function writeObject(builder: Builder, table: Table, fields: Fields, place: stri
  * the schema's file_identifier, for tables that are files. Throws RangeError naming the member if a
  * number does not fit, SyntaxError if a text is not a number.
  */
-export function writeTable<T extends object>(
-  table: Table<T>,
+export function writeFlatTable<T extends object>(
+  table: FlatTable<T>,
   value: T,
   identifier?: string,
 ): Uint8Array {
@@ -241,7 +241,7 @@ function readPart(bytes: ByteBuffer, kind: Kind, at: number): unknown {
     const start = bytes.__vector(at);
     return new Uint8Array(bytes.bytes().subarray(start, start + bytes.__vector_len(at)));
   }
-  if (kind !== 'pairs') return readObject(bytes, kind as Table, bytes.__indirect(at));
+  if (kind !== 'pairs') return readObject(bytes, kind as FlatTable, bytes.__indirect(at));
   const pairs = readMany(bytes, KEY_VALUE, at) as { key: string; value: string }[];
   return Object.fromEntries(pairs.map(({ key, value }) => [key, value]));
 }
@@ -257,11 +257,11 @@ function absent({ kind, many, typed, fallback }: Member): unknown {
   if (kind === 'decimal') return String(fallback ?? 0);
   if (kind === 'bigint') return BigInt(fallback ?? 0);
   if (Array.isArray(kind)) return wordOf(kind, fallback ?? 0);
-  return isScalar(kind) ? (fallback ?? 0) : readObject(undefined, kind as Table, 0);
+  return isScalar(kind) ? (fallback ?? 0) : readObject(undefined, kind as FlatTable, 0);
 }
 
 /** `bytes` undefined: the table is absent, so all members have their defaults. */
-function readObject(bytes: ByteBuffer | undefined, table: Table, at: number): Fields {
+function readObject(bytes: ByteBuffer | undefined, table: FlatTable, at: number): Fields {
   const fields: Record<string, unknown> = {};
   table.members.forEach((member, slot) => {
     const { name, kind, many, typed } = member;
@@ -276,8 +276,8 @@ function readObject(bytes: ByteBuffer | undefined, table: Table, at: number): Fi
   return fields;
 }
 
-/** Decodes a table's bytes, written by the engine or writeTable(); copies the data. */
-export function readTable<T>(table: Table<T>, bytes: Uint8Array): T {
+/** Decodes a table's bytes, written by the engine or writeFlatTable(); copies the data. */
+export function readFlatTable<T>(table: FlatTable<T>, bytes: Uint8Array): T {
   const buffer = new ByteBuffer(bytes);
   return readObject(buffer, table, buffer.__indirect(buffer.position())) as T;
 }

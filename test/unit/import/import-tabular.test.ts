@@ -5,8 +5,8 @@ import { existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { ErrorCode, ServalError } from '../../../ts/base/errors.js';
-import { importTable, type TableImporters } from '../../../ts/importers/run/import-table.js';
-import { isTable, type TableRequest } from '../../../ts/importers/run/importer.js';
+import { importTabular, type TabularImporters } from '../../../ts/importers/run/import-tabular.js';
+import { isTabularImport, type TabularRequest } from '../../../ts/importers/run/importer.js';
 import {
   beginEntry,
   cacheKey,
@@ -18,14 +18,14 @@ import { importingEngine } from '../../../ts/importers/run/importing-engine.js';
 import type { LoadedModel, ModelSpec } from '../../../ts/model/engine-api.js';
 import { encodePlan } from '../../../ts/importers/plan/builder.js';
 import { PLAN_VERSION } from '../../../ts/base/generated/plan-version.js';
-import type { ImportedTable } from '../../../ts/importers/plan/imported.js';
+import type { ImportedTabular } from '../../../ts/importers/plan/imported.js';
 import { FakeEngine, loadedModel, quietLogger } from '../registry/fakes.js';
 import { archiveIn, tarGzOf, zipOf } from '../tabular/archive/archives.js';
 import { fieldsPlan } from '../tabular/plans.js';
 import { filledFolder, tempFolder } from '../temp-folder.js';
 
 /** Importers that record their calls. */
-function importers(asked: string[]): TableImporters {
+function importers(asked: string[]): TabularImporters {
   const one = (format: string) => () =>
     Promise.resolve((path: string) => {
       asked.push(`${format} ${path}`);
@@ -34,7 +34,7 @@ function importers(asked: string[]): TableImporters {
   return { spark: one('spark'), mleap: one('mleap'), pmml: one('pmml') };
 }
 
-const request = (path: string, more: Partial<TableRequest> = {}): TableRequest => ({
+const request = (path: string, more: Partial<TabularRequest> = {}): TabularRequest => ({
   format: 'pmml',
   path,
   schema: '',
@@ -47,7 +47,7 @@ const request = (path: string, more: Partial<TableRequest> = {}): TableRequest =
 test('writes the plan to its file, and describes it', async (t) => {
   const work = tempFolder(t);
   const asked: string[] = [];
-  const table = await importTable(request('/m/iris.pmml'), work, importers(asked));
+  const table = await importTabular(request('/m/iris.pmml'), work, importers(asked));
   assert.deepEqual(asked, ['pmml /m/iris.pmml']);
   assert.equal(table.plan, join(work, 'plan.bin'));
   assert.deepEqual(
@@ -94,12 +94,12 @@ test('chooses the importer by the contents of an archive', async (t) => {
   const asked: string[] = [];
   for (const bytes of [zipOf(spark), await tarGzOf(spark), zipOf(mleap)]) {
     const path = archiveIn(folder, `${asked.length}`, bytes);
-    await importTable(request(path, { format: 'archive' }), folder, importers(asked));
+    await importTabular(request(path, { format: 'archive' }), folder, importers(asked));
   }
   assert.deepEqual(asked, [`spark ${folder}/0`, `spark ${folder}/1`, `mleap ${folder}/2`]);
   const other = archiveIn(folder, 'other', zipOf([{ name: 'readme.md', content: 'x' }]));
   await assert.rejects(
-    importTable(request(other, { format: 'archive' }), folder, importers(asked)),
+    importTabular(request(other, { format: 'archive' }), folder, importers(asked)),
     /other: expected a model that Spark has saved .* got 1 files: readme\.md/,
   );
 });
@@ -113,7 +113,7 @@ test('the schema is applied, and its faults fail the import', async (t) => {
   });
   const work = tempFolder(t);
   const good = request('/m', { schema: join(folder, 'good.json') });
-  const table = await importTable(good, work, importers([]));
+  const table = await importTabular(good, work, importers([]));
   assert.deepEqual(
     table.outputs.map(({ name, optional }) => [name, optional]),
     [
@@ -122,12 +122,12 @@ test('the schema is applied, and its faults fail the import', async (t) => {
     ],
   );
   const bad = request('/m', { schema: join(folder, 'bad.json') });
-  await assert.rejects(importTable(bad, work, importers([])), /the model has none "none"/);
+  await assert.rejects(importTabular(bad, work, importers([])), /the model has no output "none"/);
 });
 
 test('a time zone and the ANSI mode are for Spark models', async (t) => {
   const asked: string[] = [];
-  const all: TableImporters = {
+  const all: TabularImporters = {
     ...importers([]),
     spark: () =>
       Promise.resolve((_, settings) => {
@@ -137,9 +137,9 @@ test('a time zone and the ANSI mode are for Spark models', async (t) => {
   };
   const berlin = { timezone: 'Europe/Berlin', ansi: 'true' };
   const work = tempFolder(t);
-  const spark = await importTable(request('/m', { format: 'spark', ...berlin }), work, all);
+  const spark = await importTabular(request('/m', { format: 'spark', ...berlin }), work, all);
   assert.deepEqual([asked, spark.warnings], [['Europe/Berlin true'], []]);
-  const { warnings } = await importTable(request('/m', berlin), work, all);
+  const { warnings } = await importTabular(request('/m', berlin), work, all);
   assert.deepEqual(warnings.slice(1), [
     "timezone 'Europe/Berlin': it has no effect on pmml models",
     "spark.ansi 'true': it has no effect on pmml models",
@@ -159,7 +159,7 @@ test('kept plans: the key is that of model and schema, a damaged one is none', a
   assert.notEqual(cacheKey({ ...asked, timezone: 'Asia/Tokyo' }, '1'), key);
   assert.notEqual(cacheKey({ ...asked, ansi: 'false' }, '1'), key);
   const building = beginEntry(cacheFolder);
-  const made = await importTable({ ...asked, schema: '' }, building, importers([]));
+  const made = await importTabular({ ...asked, schema: '' }, building, importers([]));
   const kept = finishEntry(cacheFolder, key, building, made);
   assert.equal(kept.plan, join(cacheFolder, key, 'plan.bin'));
   assert.ok(existsSync(kept.plan));
@@ -178,13 +178,16 @@ test('imports a model again when the kept plan has another version', async (t) =
   const asked = request(join(folder, 'm.pmml'), { cacheFolder });
   const old = cacheKey(asked, '1', Infinity, PLAN_VERSION - 1);
   const building = beginEntry(cacheFolder);
-  finishEntry(cacheFolder, old, building, await importTable(asked, building, importers([])));
+  finishEntry(cacheFolder, old, building, await importTabular(asked, building, importers([])));
   assert.ok(existsSync(join(cacheFolder, old, 'plan.bin')));
   assert.equal(quicklyCached(asked, '1'), undefined);
   const now = beginEntry(cacheFolder);
   const key = cacheKey(asked, '1');
-  finishEntry(cacheFolder, key, now, await importTable(asked, now, importers([])));
-  assert.equal(quicklyCached<ImportedTable>(asked, '1')?.plan, join(cacheFolder, key, 'plan.bin'));
+  finishEntry(cacheFolder, key, now, await importTabular(asked, now, importers([])));
+  assert.equal(
+    quicklyCached<ImportedTabular>(asked, '1')?.plan,
+    join(cacheFolder, key, 'plan.bin'),
+  );
 });
 
 test('a load: the engine gets the plan, readers what was found', async (t) => {
@@ -206,8 +209,8 @@ test('a load: the engine gets the plan, readers what was found', async (t) => {
     importModel: async (asked) => {
       requests.push(asked);
       assert.ok(asked.format !== 'tensorflow');
-      const model: ImportedTable = await importTable(asked, work, importers([]));
-      assert.ok(isTable(model));
+      const model: ImportedTabular = await importTabular(asked, work, importers([]));
+      assert.ok(isTabularImport(model));
       return { model, temporaryFolder: work, fromCache: false };
     },
   });
@@ -240,10 +243,10 @@ test('a load: the engine gets the plan, readers what was found', async (t) => {
 });
 
 test("an import that fails is the load's failure", async (t) => {
-  const failing: TableImporters = {
+  const failing: TabularImporters = {
     ...importers([]),
     pmml: () =>
       Promise.resolve(() => Promise.reject(new ServalError(ErrorCode.ModelInvalid, 'line 3: no'))),
   };
-  await assert.rejects(importTable(request('/m'), tempFolder(t), failing), /line 3: no/);
+  await assert.rejects(importTabular(request('/m'), tempFolder(t), failing), /line 3: no/);
 });

@@ -1,5 +1,5 @@
 // Hot path: route for gRPC. Thread: listener's.
-#include "engine/tables/route_table.h"
+#include "engine/published/route_table.h"
 
 #include <algorithm>
 #include <charconv>

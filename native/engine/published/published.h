@@ -1,18 +1,18 @@
-// The table that listeners read: models by handle, and handles by name. Replaced as a whole; any
+// The tables that listeners read: models by handle, and handles by name. Replaced as a whole; any
 // thread.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 
-#include "engine/tables/model_table.h"
-#include "engine/tables/route_table.h"
+#include "engine/published/models_by_handle.h"
+#include "engine/published/route_table.h"
 
 namespace serval {
 
-struct EngineTable {
+struct Published {
   uint64_t epoch = 0;
-  ModelTable models;
+  ModelsByHandle models;
   std::shared_ptr<const RouteTable> routes;
 
   const std::shared_ptr<Model>* find(uint32_t handle) const { return models.find(handle); }

@@ -1,7 +1,7 @@
 // The importers of tabular models, each loaded on demand. Importer's worker thread.
-import type { TableImporters } from './import-table.js';
+import type { TabularImporters } from './import-tabular.js';
 
-export const TABLE_IMPORTERS: TableImporters = {
+export const TABULAR_IMPORTERS: TabularImporters = {
   spark: async () => {
     const { importSpark, lowerSpark } = await import('../spark/index.js');
     return (path, settings, opened) =>

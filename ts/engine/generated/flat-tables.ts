@@ -1,5 +1,5 @@
 // How the tables of engine.fbs lie in bytes. Data only; any thread. Generated from proto/engine.fbs by proto/generate.mjs.
-import type { Table } from '../../model/table-codec.js';
+import type { FlatTable } from '../../model/flat-table.js';
 import type * as engine from '../../base/generated/engine.js';
 
 const DTYPE: readonly string[] = ['', 'BOOL', 'UINT8', 'UINT16', 'UINT32', 'UINT64', 'INT8', 'INT16', 'INT32', 'INT64', 'FP16', 'FP32', 'FP64', 'BYTES', 'BF16', 'STRING', 'DATE', 'TIMESTAMP', 'VECTOR', 'DECIMAL'];
@@ -16,13 +16,13 @@ const TIMEOUT_ACTION: readonly string[] = ['reject', 'delay'];
 
 const MISSING_PART: readonly string[] = ['model', 'version', 'label', 'ready', 'number', 'int64', 'signature'];
 
-export const RANK_RULE: Table<engine.RankRule> = { name: 'RankRule', members: [
+export const RANK_RULE: FlatTable<engine.RankRule> = { name: 'RankRule', members: [
   { name: 'min', kind: 'ubyte' },
   { name: 'max', kind: 'ubyte', fallback: null, optional: true },
   { name: 'of', kind: 'string' },
 ] };
 
-export const TENSOR_SPEC: Table<engine.TensorSpec> = { name: 'TensorSpec', members: [
+export const TENSOR_SPEC: FlatTable<engine.TensorSpec> = { name: 'TensorSpec', members: [
   { name: 'name', kind: 'string' },
   { name: 'datatype', kind: DTYPE },
   { name: 'shape', kind: 'long', many: true },
@@ -34,7 +34,7 @@ export const TENSOR_SPEC: Table<engine.TensorSpec> = { name: 'TensorSpec', membe
   { name: 'labels', kind: 'string', many: true, optional: true },
 ] };
 
-export const SIGNATURE: Table<engine.Signature> = { name: 'Signature', members: [
+export const SIGNATURE: FlatTable<engine.Signature> = { name: 'Signature', members: [
   { name: 'name', kind: 'string' },
   { name: 'inputs', kind: TENSOR_SPEC, many: true },
   { name: 'outputs', kind: TENSOR_SPEC, many: true },
@@ -42,7 +42,7 @@ export const SIGNATURE: Table<engine.Signature> = { name: 'Signature', members: 
   { name: 'optionalInputs', kind: TENSOR_SPEC, many: true, optional: true },
 ] };
 
-export const WEIGHT: Table<engine.Weight> = { name: 'Weight', members: [
+export const WEIGHT: FlatTable<engine.Weight> = { name: 'Weight', members: [
   { name: 'name', kind: 'string' },
   { name: 'datatype', kind: DTYPE },
   { name: 'dims', kind: 'long', many: true },
@@ -52,13 +52,13 @@ export const WEIGHT: Table<engine.Weight> = { name: 'Weight', members: [
   { name: 'maskedCrc32c', kind: 'uint', fallback: null, optional: true },
 ] };
 
-export const GRAPH_STATE: Table<engine.GraphState> = { name: 'GraphState', members: [
+export const GRAPH_STATE: FlatTable<engine.GraphState> = { name: 'GraphState', members: [
   { name: 'state', kind: 'uint' },
   { name: 'input', kind: 'string' },
   { name: 'output', kind: 'string' },
 ] };
 
-export const GRAPH_SPEC: Table<engine.GraphSpec> = { name: 'GraphSpec', members: [
+export const GRAPH_SPEC: FlatTable<engine.GraphSpec> = { name: 'GraphSpec', members: [
   { name: 'signature', kind: SIGNATURE },
   { name: 'model', kind: 'bytes' },
   { name: 'inputNames', kind: 'string', many: true },
@@ -67,13 +67,13 @@ export const GRAPH_SPEC: Table<engine.GraphSpec> = { name: 'GraphSpec', members:
   { name: 'states', kind: GRAPH_STATE, many: true },
 ] };
 
-export const ROWS_FINDING: Table<engine.RowsFinding> = { name: 'RowsFinding', members: [
+export const ROWS_FINDING: FlatTable<engine.RowsFinding> = { name: 'RowsFinding', members: [
   { name: 'signature', kind: 'string' },
   { name: 'verdict', kind: ROWS_VERDICT },
   { name: 'text', kind: 'string' },
 ] };
 
-export const BATCH_POLICY: Table<engine.BatchPolicy> = { name: 'BatchPolicy', members: [
+export const BATCH_POLICY: FlatTable<engine.BatchPolicy> = { name: 'BatchPolicy', members: [
   { name: 'mode', kind: BATCH_MODE },
   { name: 'rowsMax', kind: 'uint' },
   { name: 'requestRowsMax', kind: 'uint' },
@@ -86,36 +86,36 @@ export const BATCH_POLICY: Table<engine.BatchPolicy> = { name: 'BatchPolicy', me
   { name: 'onlyIfBatchable', kind: 'bool' },
 ] };
 
-export const QUEUE_POLICY: Table<engine.QueuePolicy> = { name: 'QueuePolicy', members: [
+export const QUEUE_POLICY: FlatTable<engine.QueuePolicy> = { name: 'QueuePolicy', members: [
   { name: 'timeoutAction', kind: TIMEOUT_ACTION },
   { name: 'defaultTimeoutUs', kind: 'ulong' },
   { name: 'allowTimeoutOverride', kind: 'bool' },
   { name: 'requestsMax', kind: 'uint' },
 ] };
 
-export const PRIORITY_QUEUE_POLICY: Table<engine.PriorityQueuePolicy> = { name: 'PriorityQueuePolicy', members: [
+export const PRIORITY_QUEUE_POLICY: FlatTable<engine.PriorityQueuePolicy> = { name: 'PriorityQueuePolicy', members: [
   { name: 'level', kind: 'uint' },
   { name: 'policy', kind: QUEUE_POLICY },
 ] };
 
-export const TENSOR_OVERRIDE: Table<engine.TensorOverride> = { name: 'TensorOverride', members: [
+export const TENSOR_OVERRIDE: FlatTable<engine.TensorOverride> = { name: 'TensorOverride', members: [
   { name: 'name', kind: 'string' },
   { name: 'dims', kind: 'long', many: true },
   { name: 'modelDims', kind: 'long', many: true },
   { name: 'labels', kind: 'string', many: true },
 ] };
 
-export const PROVIDER: Table<engine.Provider> = { name: 'Provider', members: [
+export const PROVIDER: FlatTable<engine.Provider> = { name: 'Provider', members: [
   { name: 'name', kind: 'string' },
   { name: 'options', kind: 'pairs' },
 ] };
 
-export const SERVER_OPTIONS: Table<engine.ServerOptions> = { name: 'ServerOptions', members: [
+export const SERVER_OPTIONS: FlatTable<engine.ServerOptions> = { name: 'ServerOptions', members: [
   { name: 'provider', kind: 'string' },
   { name: 'options', kind: 'string', many: true },
 ] };
 
-export const MODEL_SPEC: Table<engine.ModelSpec> = { name: 'ModelSpec', members: [
+export const MODEL_SPEC: FlatTable<engine.ModelSpec> = { name: 'ModelSpec', members: [
   { name: 'name', kind: 'string' },
   { name: 'version', kind: 'decimal', optional: true },
   { name: 'backend', kind: 'string' },
@@ -150,12 +150,12 @@ export const MODEL_SPEC: Table<engine.ModelSpec> = { name: 'ModelSpec', members:
   { name: 'serverOptions', kind: SERVER_OPTIONS, many: true, optional: true },
 ] };
 
-export const PROVIDER_NODES: Table<engine.ProviderNodes> = { name: 'ProviderNodes', members: [
+export const PROVIDER_NODES: FlatTable<engine.ProviderNodes> = { name: 'ProviderNodes', members: [
   { name: 'provider', kind: 'string' },
   { name: 'nodes', kind: 'uint' },
 ] };
 
-export const MODEL_INFO: Table<engine.ModelInfo> = { name: 'ModelInfo', members: [
+export const MODEL_INFO: FlatTable<engine.ModelInfo> = { name: 'ModelInfo', members: [
   { name: 'handle', kind: 'uint' },
   { name: 'signatures', kind: SIGNATURE, many: true },
   { name: 'producer', kind: 'string' },
@@ -176,19 +176,19 @@ export const MODEL_INFO: Table<engine.ModelInfo> = { name: 'ModelInfo', members:
   { name: 'rows', kind: ROWS_FINDING, many: true, optional: true },
 ] };
 
-export const VERSION_ROUTE: Table<engine.VersionRoute> = { name: 'VersionRoute', members: [
+export const VERSION_ROUTE: FlatTable<engine.VersionRoute> = { name: 'VersionRoute', members: [
   { name: 'version', kind: 'decimal' },
   { name: 'handle', kind: 'uint' },
   { name: 'ready', kind: 'bool' },
   { name: 'reason', kind: 'string' },
 ] };
 
-export const LABEL_ROUTE: Table<engine.LabelRoute> = { name: 'LabelRoute', members: [
+export const LABEL_ROUTE: FlatTable<engine.LabelRoute> = { name: 'LabelRoute', members: [
   { name: 'label', kind: 'string' },
   { name: 'version', kind: 'decimal' },
 ] };
 
-export const MODEL_ROUTE: Table<engine.ModelRoute> = { name: 'ModelRoute', members: [
+export const MODEL_ROUTE: FlatTable<engine.ModelRoute> = { name: 'ModelRoute', members: [
   { name: 'name', kind: 'string' },
   { name: 'defaultVersion', kind: 'long', fallback: -1 },
   { name: 'versions', kind: VERSION_ROUTE, many: true },
@@ -196,7 +196,7 @@ export const MODEL_ROUTE: Table<engine.ModelRoute> = { name: 'ModelRoute', membe
   { name: 'gone', kind: 'bool' },
 ] };
 
-export const MISSING: Table<engine.Missing> = { name: 'Missing', members: [
+export const MISSING: FlatTable<engine.Missing> = { name: 'Missing', members: [
   { name: 'part', kind: MISSING_PART },
   { name: 'model', kind: 'string' },
   { name: 'version', kind: 'string' },
@@ -208,24 +208,24 @@ export const MISSING: Table<engine.Missing> = { name: 'Missing', members: [
   { name: 'known', kind: 'bool' },
 ] };
 
-export const ROUTE_TABLE: Table<engine.RouteTable> = { name: 'RouteTable', members: [
+export const ROUTE_TABLE: FlatTable<engine.RouteTable> = { name: 'RouteTable', members: [
   { name: 'epoch', kind: 'ulong' },
   { name: 'models', kind: MODEL_ROUTE, many: true },
 ] };
 
-export const DURATION_STAT: Table<engine.DurationStat> = { name: 'DurationStat', members: [
+export const DURATION_STAT: FlatTable<engine.DurationStat> = { name: 'DurationStat', members: [
   { name: 'count', kind: 'ulong' },
   { name: 'ns', kind: 'ulong' },
 ] };
 
-export const BATCH_STAT: Table<engine.BatchStat> = { name: 'BatchStat', members: [
+export const BATCH_STAT: FlatTable<engine.BatchStat> = { name: 'BatchStat', members: [
   { name: 'batchSize', kind: 'ulong' },
   { name: 'computeInput', kind: DURATION_STAT },
   { name: 'computeInfer', kind: DURATION_STAT },
   { name: 'computeOutput', kind: DURATION_STAT },
 ] };
 
-export const MODEL_STATS: Table<engine.ModelStats> = { name: 'ModelStats', members: [
+export const MODEL_STATS: FlatTable<engine.ModelStats> = { name: 'ModelStats', members: [
   { name: 'handle', kind: 'uint' },
   { name: 'requestsInline', kind: 'ulong' },
   { name: 'requestsQueued', kind: 'ulong' },
@@ -248,7 +248,7 @@ export const MODEL_STATS: Table<engine.ModelStats> = { name: 'ModelStats', membe
   { name: 'pending', kind: 'ulong' },
 ] };
 
-export const ENGINE_STATS: Table<engine.EngineStats> = { name: 'EngineStats', members: [
+export const ENGINE_STATS: FlatTable<engine.EngineStats> = { name: 'EngineStats', members: [
   { name: 'models', kind: MODEL_STATS, many: true },
   { name: 'tensorBytesCopied', kind: 'ulong' },
   { name: 'tensorBytesViewed', kind: 'ulong' },
@@ -256,7 +256,7 @@ export const ENGINE_STATS: Table<engine.EngineStats> = { name: 'EngineStats', me
   { name: 'ticketsOpen', kind: 'ulong' },
 ] };
 
-export const TRACE_RULE: Table<engine.TraceRule> = { name: 'TraceRule', members: [
+export const TRACE_RULE: FlatTable<engine.TraceRule> = { name: 'TraceRule', members: [
   { name: 'model', kind: 'string' },
   { name: 'own', kind: 'bool' },
   { name: 'on', kind: 'bool' },
@@ -264,12 +264,12 @@ export const TRACE_RULE: Table<engine.TraceRule> = { name: 'TraceRule', members:
   { name: 'count', kind: 'long' },
 ] };
 
-export const TRACE_RULES: Table<engine.TraceRules> = { name: 'TraceRules', members: [
+export const TRACE_RULES: FlatTable<engine.TraceRules> = { name: 'TraceRules', members: [
   { name: 'rules', kind: TRACE_RULE, many: true },
   { name: 'parents', kind: 'bool' },
 ] };
 
-export const TRACE_RECORD: Table<engine.TraceRecord> = { name: 'TraceRecord', members: [
+export const TRACE_RECORD: FlatTable<engine.TraceRecord> = { name: 'TraceRecord', members: [
   { name: 'traceId', kind: 'bytes' },
   { name: 'spanId', kind: 'bytes' },
   { name: 'parentId', kind: 'bytes' },
@@ -296,22 +296,22 @@ export const TRACE_RECORD: Table<engine.TraceRecord> = { name: 'TraceRecord', me
   { name: 'batchRows', kind: 'uint' },
 ] };
 
-export const TRACE_TAKE: Table<engine.TraceTake> = { name: 'TraceTake', members: [
+export const TRACE_TAKE: FlatTable<engine.TraceTake> = { name: 'TraceTake', members: [
   { name: 'records', kind: TRACE_RECORD, many: true },
   { name: 'left', kind: TRACE_RULE, many: true },
 ] };
 
-export const REQUEST_LOG_RATE: Table<engine.RequestLogRate> = { name: 'RequestLogRate', members: [
+export const REQUEST_LOG_RATE: FlatTable<engine.RequestLogRate> = { name: 'RequestLogRate', members: [
   { name: 'model', kind: 'string' },
   { name: 'rate', kind: 'double' },
   { name: 'tensorflow', kind: 'bool' },
 ] };
 
-export const REQUEST_LOG_RATES: Table<engine.RequestLogRates> = { name: 'RequestLogRates', members: [
+export const REQUEST_LOG_RATES: FlatTable<engine.RequestLogRates> = { name: 'RequestLogRates', members: [
   { name: 'rates', kind: REQUEST_LOG_RATE, many: true },
 ] };
 
-export const LOGGED_REQUEST: Table<engine.LoggedRequest> = { name: 'LoggedRequest', members: [
+export const LOGGED_REQUEST: FlatTable<engine.LoggedRequest> = { name: 'LoggedRequest', members: [
   { name: 'protocol', kind: 'ubyte' },
   { name: 'protocolName', kind: 'string' },
   { name: 'code', kind: 'ubyte' },
@@ -328,7 +328,7 @@ export const LOGGED_REQUEST: Table<engine.LoggedRequest> = { name: 'LoggedReques
   { name: 'tensorflowFault', kind: 'string' },
 ] };
 
-export const REQUEST_LOG_BATCH: Table<engine.RequestLogBatch> = { name: 'RequestLogBatch', members: [
+export const REQUEST_LOG_BATCH: FlatTable<engine.RequestLogBatch> = { name: 'RequestLogBatch', members: [
   { name: 'requests', kind: LOGGED_REQUEST, many: true },
   { name: 'dropped', kind: 'ulong' },
   { name: 'more', kind: 'bool' },

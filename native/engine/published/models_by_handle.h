@@ -13,9 +13,9 @@ namespace serval {
 
 class Model;
 
-class ModelTable {
+class ModelsByHandle {
  public:
-  // Hot path: route. Null where no model has the handle. Borrowed from the table.
+  // Hot path: route. Null where no model has the handle. Borrowed from the list.
   const std::shared_ptr<Model>* find(uint32_t handle) const {
     const size_t piece = handle / kPieceModels;
     if (piece >= pieces_.size() || pieces_[piece] == nullptr) return nullptr;
@@ -23,9 +23,9 @@ class ModelTable {
     return model == nullptr ? nullptr : &model;
   }
 
-  // Returns this table with the model at the handle; null removes the current one. Control plane.
-  ModelTable with(uint32_t handle, std::shared_ptr<Model> model) const {
-    ModelTable next = *this;
+  // Returns this list with the model at the handle; null removes the current one. Control plane.
+  ModelsByHandle with(uint32_t handle, std::shared_ptr<Model> model) const {
+    ModelsByHandle next = *this;
     const size_t at = handle / kPieceModels;
     if (at >= next.pieces_.size()) next.pieces_.resize(at + 1);
     const std::shared_ptr<const Piece>& before = next.pieces_[at];
