@@ -25,7 +25,7 @@ struct LaneState {
   LaneState(const LaneState&) = delete;
   LaneState& operator=(const LaneState&) = delete;
 
-  // The tables that the engine published last; reloads them when they were replaced.
+  // The latest Published of the engine, picked up again when it was replaced.
   const Published& published() {
     if (published_->epoch != engine->epoch()) published_ = engine->published();
     return *published_;

@@ -1,4 +1,4 @@
-// The tables that listeners read: models by handle, and handles by name. Replaced as a whole; any
+// The state that listeners read: models by handle, and handles by name. Replaced as a whole; any
 // thread.
 #pragma once
 

@@ -5,7 +5,7 @@ import { ErrorCode, ServalError } from '../../../ts/base/errors.js';
 import { ENGINE_STATS } from '../../../ts/engine/generated/flat-tables.js';
 import { writeFlatTable } from '../../../ts/model/flat-table.js';
 import { LinkReadings } from '../../../ts/protocols/engine-readings.js';
-import { FakeNative, PENDING } from '../native/fake-native.js';
+import { FakeNative, PENDING } from '../engine/fake-native.js';
 
 const statsBytes = (handle: number): Uint8Array =>
   writeFlatTable<object>(ENGINE_STATS, { models: [{ handle }] });

@@ -48,7 +48,7 @@ import { SLICE } from './shape/slice.js';
 import { STRIDED_SLICE } from './shape/strided-slice.js';
 import { STRINGS } from './strings/index.js';
 import { IMAGE_BYTES } from './image-bytes/index.js';
-import { TABULAR } from './tabular/index.js';
+import { FEATURES } from './features/index.js';
 import { BOOSTED_TREES } from './trees/boosted.js';
 import { CONV } from './conv/conv.js';
 import { TRANSPOSED_CONV } from './conv/transposed.js';
@@ -120,7 +120,7 @@ export const OPERATORS: Operators = withComplex({
   ...STRIDED_SLICE,
   ...STRINGS,
   ...IMAGE_BYTES,
-  ...TABULAR,
+  ...FEATURES,
   ...BOOSTED_TREES,
   ...CONV,
   ...TRANSPOSED_CONV,

@@ -6,7 +6,7 @@ import type { OnnxAttributes } from '../../lower/graph-builder.js';
 import { numbersTensor, tensorBytes } from '../../lower/tensors.js';
 import type { Dtype, Shape } from '../../types.js';
 import { emit } from '../strings/elements.js';
-import { netstrings, typeNumbers } from '../tabular/attributes.js';
+import { netstrings, typeNumbers } from '../features/attributes.js';
 import {
   type Descriptors,
   LINKED,

@@ -3,7 +3,7 @@
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { OnnxAttributes } from '../../lower/graph-builder.js';
 import type { Dtype } from '../../types.js';
-import { typeNumber, typeNumbers } from '../tabular/attributes.js';
+import { typeNumber, typeNumbers } from '../features/attributes.js';
 import { emit, flag } from './elements.js';
 
 const asString: Lowering = (cx) => {
