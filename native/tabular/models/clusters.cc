@@ -126,7 +126,7 @@ class BisectingKMeans final : public ClusterStage {
       const int64_t end = int64_t{firsts_[i]} + counts_[i];
       const bool within = counts_[i] >= 0 && end <= static_cast<int64_t>(indices_.size());
       if (!within || (counts_[i] > 0 && firsts_[i] <= static_cast<int64_t>(i))) {
-        spec.fail("node " + std::to_string(i) + " has children that are not behind it");
+        spec.fail("node " + std::to_string(i) + " has children that are not after it");
       }
     }
   }

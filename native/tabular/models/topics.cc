@@ -67,7 +67,7 @@ class Lda final : public VectorStage {
     for (const double count : room.counts) {
       if (!(count > 0) || std::isinf(count)) return "column '" + names_[0] + "': not a word count";
     }
-    if (!infer(room)) return "column '" + names_[0] + "': the estimate does not settle";
+    if (!infer(room)) return "column '" + names_[0] + "': the estimate does not converge";
     double sum = 0;
     for (const double one : room.gamma) sum += std::abs(one);
     for (size_t k = 0; k < size; ++k) answer[k] = room.gamma[k] / sum;

@@ -69,7 +69,8 @@ class Aggregate final : public OneOutput {
       case Function::Min:
       case Function::Max: break;
     }
-    if (count == 0) return eval.fail("function " + std::string(name) + ": there are no values");
+    if (count == 0)
+      return eval.fail("function " + std::string(name) + ": expected values, got none");
     return number_of(eval, type_, function_ == Function::Min ? least : most, name);
   }
 

@@ -56,7 +56,7 @@ class Field final : public Stage {
     if (invalid_ == Invalid::Replace && !invalid_value_) spec.fail("there is no invalid_value");
     outliers_ = spec.choice(stages::pmml_field::outliers);
     const bool numbers = outliers_ != Outliers::AsIs || !intervals_.empty();
-    if (numbers && !is_scalar_number(type)) spec.fail("intervals and outliers are of numbers");
+    if (numbers && !is_scalar_number(type)) spec.fail("intervals and outliers require a number");
   }
 
   OnFailure on_failure() const override { return OnFailure::Pass; }

@@ -145,7 +145,7 @@ class Choose final : public Stage {
     const auto set = std::count_if(masks_.begin(), masks_.end(),
                                    [&](uint32_t mask) { return is_set(run.in(mask), row); });
     if (set < 2) return {};
-    return run.refuse(row, place_, "more than one segment of the chain answers the same target");
+    return run.refuse(row, place_, "more than one segment of the chain returns the same target");
   }
 
   int64_t choose(const Run& run, uint32_t row) const {

@@ -180,7 +180,7 @@ class Tree final : public Stage {
     if (strategy_ == OnMissingNode::Weighted)
       good = good && blended_scores_.size() == blended_.size();
     if (!answers_.empty()) good = good && answers_.size() == count;
-    if (!good) spec.fail("its nodes do not fit what they refer to");
+    if (!good) spec.fail("the tables of its nodes do not fit each other");
     spec.expect_outputs(blends ? 3 : 1, blends ? 3 : 2);
   }
 
@@ -188,7 +188,8 @@ class Tree final : public Stage {
     for (const uint32_t column : inputs_) {
       const Type type = run.in(column).type;
       if (type != Type::Vector && type != Type::List && type != Type::Decimal) continue;
-      return invalid_argument(place_ + ": a tree cannot test " + std::string(type_name(type)));
+      return invalid_argument(place_ + ": a tree cannot test values of type " +
+                              std::string(type_name(type)));
     }
     return {};
   }

@@ -37,7 +37,7 @@ class GaussianProcess final : public Stage {
       return;
     }
     if (count_ > kInstancesMax) {
-      spec.fail("there are " + std::to_string(count_) + " training instances; the most are " +
+      spec.fail("there are " + std::to_string(count_) + " training instances; the limit is " +
                 std::to_string(kInstancesMax));
       return;
     }

@@ -59,7 +59,7 @@ class NaiveBayes final : public Stage {
         if (!add(predictors_[p], inputs.at(p, row), sums)) refused = p;
       }
       if (refused < inputs.count()) {
-        Status status = run.refuse(row, place_, "'" + inputs_.name(refused) + "' is no count");
+        Status status = run.refuse(row, place_, "'" + inputs_.name(refused) + "' is not a count");
         if (!status.ok()) return status;
         continue;
       }

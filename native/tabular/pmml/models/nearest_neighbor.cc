@@ -94,7 +94,7 @@ class NearestNeighbor final : public Stage {
       }
       if (answered && ranked_ > 0) write_ranked(row, nearest, ids, scores);
       if (run.cancel != nullptr && (i & 15U) == 15 && run.cancel->cancelled()) {
-        return make_error(ErrorCode::Cancelled, "the request was given up");
+        return make_error(ErrorCode::Cancelled, "the request was cancelled");
       }
     }
     return {};
@@ -128,7 +128,7 @@ class NearestNeighbor final : public Stage {
       for (size_t i = f; text && !is_derived(f) && i < instances_.size(); i += fields) {
         const double at = instances_[i];
         if (!(at >= 0 && at < static_cast<double>(categories.size()))) {
-          return spec.fail("an instance's category is not one");
+          return spec.fail("the category of an instance is out of range");
         }
         instances_[i] = static_cast<double>(categories[static_cast<size_t>(at)]);
       }
@@ -150,11 +150,11 @@ class NearestNeighbor final : public Stage {
     for (size_t t = 0; t < scorings.size(); ++t) {
       Target target{scorings[t], numbers.subspan(t * count_, count_), {}, {}};
       if (target.weighted() && measure_.similarity()) {
-        spec.fail("weights are of distances, and the measure is a similarity");
+        spec.fail("weighted votes require a distance, but the measure is a similarity");
       }
       target.values.assign(values.begin() + rows[t], values.begin() + rows[t + 1]);
       if (target.categorical() && !rank(spec, target)) {
-        return spec.fail("a target's category is not one");
+        return spec.fail("the category of a target is out of range");
       }
       targets_.push_back(std::move(target));
     }

@@ -97,7 +97,7 @@ class NeuralNetwork final : public Stage {
       return spec.fail("the neurons' parts do not fit each other");
     }
     if (!good_indices(sources_, 0, inputs_.count() + biases_.size())) {
-      spec.fail("a connection comes from nowhere");
+      spec.fail("the source of a connection does not exist");
     }
   }
 
@@ -137,7 +137,7 @@ class NeuralNetwork final : public Stage {
     const auto norms = spec.reals(stages::pmml_neural_network::output_norms);
     const auto origs = spec.reals(stages::pmml_neural_network::output_origs);
     if (neurons_.empty() || !good_indices(neurons_, 0, inputs_.count() + biases_.size())) {
-      return spec.fail("an output comes from nowhere");
+      return spec.fail("the source of an output does not exist");
     }
     if (classification_ ? outputs_.size() != 1 : outputs_.size() != neurons_.size()) {
       return spec.fail("there are " + std::to_string(neurons_.size()) + " output neurons");

@@ -88,7 +88,7 @@ Value concat_ws(Eval& eval, Arguments arguments, const void*) {
     if (!first) text += eval.text(separator);
     text += eval.text(part);
     first = false;
-    if (text.size() > kMadeTextBytesMax) eval.fail("concat_ws() makes too long a text");
+    if (text.size() > kMadeTextBytesMax) eval.fail("the result of concat_ws() is too long");
   };
   for (const Value& argument : arguments.subspan(1)) {
     if (!is_list_value(argument)) {
@@ -267,7 +267,7 @@ Value replace(Eval& eval, Texts texts) {
     made += text.substr(at, found - at);
     made += by;
     at = found + what.size();
-    if (made.size() > kMadeTextBytesMax) return eval.fail("replace() makes too long a text");
+    if (made.size() > kMadeTextBytesMax) return eval.fail("the result of replace() is too long");
   }
   made += text.substr(at);
   return text_value(eval, made);
