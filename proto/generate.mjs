@@ -36,8 +36,13 @@ const out = mkdtempSync(join(tmpdir(), 'serval-generate-'));
 const native = join(root, 'native', 'base', 'generated');
 // For each schema: its namespace within serval's, and the files of TypeScript's types and tables.
 const SCHEMAS = [
-  ['engine', 'fb', 'ts/base/generated/engine.ts', 'ts/engine/generated/tables.ts'],
-  ['plan', 'plan', 'ts/importers/plan/generated/plan.ts', 'ts/importers/plan/generated/tables.ts'],
+  ['engine', 'fb', 'ts/base/generated/engine.ts', 'ts/engine/generated/flat-tables.ts'],
+  [
+    'plan',
+    'plan',
+    'ts/importers/plan/generated/plan.ts',
+    'ts/importers/plan/generated/flat-tables.ts',
+  ],
 ];
 const files = new Map();
 

@@ -2,13 +2,10 @@
 // recorded MultiInferenceRequest, which warm-up splits into one request for each of its tasks (the
 // engine serves those of clients). Tensors and examples keep their bytes. Control plane, any
 // thread; pure. Source: tfserving.md 2.
+import { CLASSIFY_METHOD, DEFAULT_SIGNATURE, REGRESS_METHOD } from '../base/signatures.js';
 import { ErrorCode, ServalError } from '../base/errors.js';
 import { ProtobufWriter } from './writer.js';
 import type { WireReader } from './reader.js';
-
-export const DEFAULT_SIGNATURE = 'serving_default';
-export const CLASSIFY_METHOD = 'tensorflow/serving/classify';
-const REGRESS_METHOD = 'tensorflow/serving/regress';
 
 /** Maximum tasks of one MultiInferenceRequest, as in native/codec/examples/multi.h. */
 const TASKS_MAX = 1024;

@@ -9,8 +9,8 @@ import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { packageRoot } from '../../../ts/base/package-files.js';
 import { startServer, type ServalProcess } from '../../e2e/support/serval-process.js';
-import { tarGzOf, zipOf } from '../../unit/tabular/archive/archives.js';
-import { NORM_PIPELINE, sparkFolder } from '../../unit/tabular/spark-folder.js';
+import { tarGzOf, zipOf } from '../../unit/importers/plan/archive/archives.js';
+import { NORM_PIPELINE, sparkFolder } from '../../unit/importers/plan/spark-folder.js';
 
 const entriesOf = (files: Record<string, string>): { name: string; content: string }[] =>
   Object.entries(files).map(([name, content]) => ({ name, content }));

@@ -14,7 +14,7 @@ import {
 } from '../../../ts/importers/tensorflow/lower/tensors.js';
 import type { Tensor } from '../../../ts/importers/tensorflow/types.js';
 import { importedSpec } from '../../../ts/importers/run/imported-spec.js';
-import { sharedModel } from '../../unit/tensorflow/load/support.js';
+import { sharedModel } from '../../unit/importers/tensorflow/load/support.js';
 import { tempFolder } from '../../unit/temp-folder.js';
 import { type Classes, EngineRunner } from './support/engine-run.js';
 import { floatExample } from './support/examples.js';

@@ -1,12 +1,12 @@
 // Makes a plan (proto/plan.fbs): columns, stages and expressions, by the importers of tabular
 // models. Importer's worker thread; pure.
 import { PLAN_VERSION } from '../../base/generated/plan-version.js';
-import { writeTable } from '../../model/table-codec.js';
+import { writeFlatTable } from '../../model/flat-table.js';
 import type { AttributeValue, Block, Exactly, StageKind } from './attributes.js';
 import { type Column, type Expression, flatten } from './expression.js';
 import type { Attribute, Field, Output, Plan, Stage, Type, Zone } from './generated/plan.js';
 import type { StageAttributes } from './generated/stages.js';
-import { PLAN } from './generated/tables.js';
+import { PLAN } from './generated/flat-tables.js';
 
 export type { Block, StageKind } from './attributes.js';
 export { call, type Column, columnRef, constant, type Expression } from './expression.js';
@@ -247,5 +247,5 @@ export class PlanBuilder {
 
 /** The plan's bytes, for the engine. */
 export function encodePlan(plan: Plan): Uint8Array {
-  return writeTable(PLAN, plan, IDENTIFIER);
+  return writeFlatTable(PLAN, plan, IDENTIFIER);
 }

@@ -2,7 +2,7 @@
 // "outputs": ...}. It overrides the model's own description of its fields as far as possible.
 // Importer's worker thread. Source: tabular.md 1, 2.1 (X24).
 import { readFile, stat } from 'node:fs/promises';
-import { ErrorCode, ServalError } from '../../base/errors.js';
+import { ServalError, modelInvalid } from '../../base/errors.js';
 import { SCHEMA_BYTES_MAX } from '../../base/limits.js';
 import type { Field, Output, Plan } from './generated/plan.js';
 import { mayBeLeftOut } from './needs.js';
@@ -66,7 +66,7 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function invalid(path: string, why: string): ServalError {
-  return new ServalError(ErrorCode.ModelInvalid, `${WHAT} ${path}: ${why}`);
+  return modelInvalid(`${WHAT} ${path}`, why);
 }
 
 function tensorsOf(

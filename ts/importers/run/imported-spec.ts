@@ -8,7 +8,7 @@ import type {
   ImportedTensor,
   ImportedWeight,
 } from '../tensorflow/imported.js';
-import type { ImportedTable } from '../plan/imported.js';
+import type { ImportedTabular } from '../plan/imported.js';
 import { encodeTensorProto } from '../tensorflow/proto/tensor-proto-writer.js';
 import type { Dtype, SignatureDef, TensorInfoDef } from '../tensorflow/types.js';
 import { DATA_TYPES } from '../../model/datatype.js';
@@ -99,7 +99,7 @@ export function importedSpec(spec: ModelSpec, model: ImportedModel): ModelSpec {
 }
 
 /** The spec with the plan's file in place of the model's. */
-export function tableSpec(spec: ModelSpec, { plan }: ImportedTable): ModelSpec {
+export function tabularSpec(spec: ModelSpec, { plan }: ImportedTabular): ModelSpec {
   return { ...spec, backend: 'tabular', path: plan };
 }
 

@@ -6,8 +6,8 @@ import { existsSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { startServer } from '../../../e2e/support/serval-process.js';
-import { document } from '../../../unit/pmml/documents.js';
-import { tarGzOf, zipOf } from '../../../unit/tabular/archive/archives.js';
+import { document } from '../../../unit/importers/pmml/documents.js';
+import { tarGzOf, zipOf } from '../../../unit/importers/plan/archive/archives.js';
 import { Asking } from './asking.js';
 import { type Files, Repository, bundle, stages, statement, writeFiles } from './models.js';
 

@@ -1,5 +1,6 @@
 // XGBoost's boosters inside of bundles. Importer's worker thread.
 // Source: tabular.md 4.2; MLeap's XGBoostClassificationModel.
+import { modelInvalid } from '../../../base/errors.js';
 import { call, columnRef, constant, type Expression } from '../../plan/builder.js';
 import { type Booster, readBooster } from '../../plan/xgboost/booster.js';
 import {
@@ -12,7 +13,6 @@ import {
   softmax,
   transformed,
 } from '../../plan/xgboost/scores.js';
-import { bundleInvalid } from '../bundle/values.js';
 import { DOUBLE, type Op, type OpNode, prediction, vectorOf } from '../node.js';
 
 const FILE = 'xgboost.model';
@@ -42,7 +42,7 @@ async function boosterOf(node: OpNode): Promise<NodeBooster> {
     }
     return { ...booster, scores: boosterScores(builder, booster, features, place) };
   } catch (error) {
-    if (error instanceof RangeError) throw bundleInvalid(`${file}: ${error.message}`);
+    if (error instanceof RangeError) throw modelInvalid(`${file}: ${error.message}`);
     throw error;
   }
 }

@@ -1,5 +1,6 @@
 // The table of a model's files: while it is read (which names are taken, and how much may come),
 // then as what importers read from. Importer's worker thread.
+import { modelInvalid } from '../../../base/errors.js';
 import {
   ARCHIVE_BYTES_MAX,
   ARCHIVE_RATIO_FROM_BYTES,
@@ -10,7 +11,7 @@ import {
   MODEL_FILES_MAX,
 } from '../../../base/limits.js';
 import type { ModelFiles } from './index.js';
-import { archiveInvalid, quoted } from './invalid.js';
+import { quoted } from './invalid.js';
 
 export interface Listed<Entry> {
   readonly size: number;
@@ -94,7 +95,7 @@ export class Listing<Entry> {
   }
 
   #bad(what: string): Error {
-    return archiveInvalid(this.#path, what);
+    return modelInvalid(this.#path, what);
   }
 }
 
@@ -125,7 +126,7 @@ export class ListedFiles<Entry> implements ModelFiles {
     try {
       return await this.#take(file);
     } catch (error) {
-      throw archiveInvalid(this.#path, `${quoted(name)}: ${(error as Error).message}`);
+      throw modelInvalid(this.#path, `${quoted(name)}: ${(error as Error).message}`);
     }
   }
 
@@ -140,7 +141,7 @@ export class ListedFiles<Entry> implements ModelFiles {
 
   #file(name: string): Listed<Entry> {
     const file = this.#files.get(name);
-    if (file === undefined) throw archiveInvalid(this.#path, `${quoted(name)} not found`);
+    if (file === undefined) throw modelInvalid(this.#path, `${quoted(name)} not found`);
     return file;
   }
 }

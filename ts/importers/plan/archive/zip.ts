@@ -2,11 +2,12 @@
 // is unpacked when it is asked for, and must come to the size and checksum that the directory says.
 // Importer's worker thread.
 import { stat } from 'node:fs/promises';
+import { modelInvalid } from '../../../base/errors.js';
 import { crc32 } from './crc32.js';
 import { openPromise, type Entry, type ZipFile } from 'yauzl';
 import { MODEL_FILES_MAX } from '../../../base/limits.js';
 import type { ModelFiles } from './index.js';
-import { archiveInvalid, quoted } from './invalid.js';
+import { quoted } from './invalid.js';
 import { isBomb, ListedFiles, Listing, type Listed } from './listing.js';
 
 const FILE_TYPE_MASK = 0o170000;
@@ -33,7 +34,7 @@ export async function openZip(path: string): Promise<ModelFiles> {
 
 function asInvalid(path: string, error: unknown): Error {
   const { message, name } = error as Error;
-  return name === 'ServalError' ? (error as Error) : archiveInvalid(path, `bad zip: ${message}`);
+  return name === 'ServalError' ? (error as Error) : modelInvalid(path, `bad zip: ${message}`);
 }
 
 async function bytesOf(zip: ZipFile, { size, entry }: Listed<Entry>): Promise<Uint8Array> {
@@ -53,7 +54,7 @@ async function bytesOf(zip: ZipFile, { size, entry }: Listed<Entry>): Promise<Ui
 async function listed(path: string, zip: ZipFile): Promise<ReadonlyMap<string, Listed<Entry>>> {
   const { size: archiveBytes } = await stat(path);
   if (zip.entryCount > MODEL_FILES_MAX) {
-    throw archiveInvalid(path, `expected at most ${MODEL_FILES_MAX} files, got ${zip.entryCount}`);
+    throw modelInvalid(path, `expected at most ${MODEL_FILES_MAX} files, got ${zip.entryCount}`);
   }
   const listing = new Listing<Entry>(path);
   let packed = 0;
@@ -63,9 +64,9 @@ async function listed(path: string, zip: ZipFile): Promise<ReadonlyMap<string, L
     checkEntry(path, entry);
     packed += compressedSize;
     unpacked += uncompressedSize;
-    if (packed > archiveBytes) throw archiveInvalid(path, 'its files overlap');
+    if (packed > archiveBytes) throw modelInvalid(path, 'its files overlap');
     if (isBomb(compressedSize, uncompressedSize) || isBomb(archiveBytes, unpacked)) {
-      throw archiveInvalid(
+      throw modelInvalid(
         path,
         `${quoted(name)}: ${compressedSize} bytes inflate to ${uncompressedSize}: the ratio is too high`,
       );
@@ -78,9 +79,9 @@ async function listed(path: string, zip: ZipFile): Promise<ReadonlyMap<string, L
 
 function checkEntry(path: string, entry: Entry): void {
   const { fileName: name, compressionMethod } = entry;
-  if (entry.isEncrypted()) throw archiveInvalid(path, `${quoted(name)} is encrypted`);
+  if (entry.isEncrypted()) throw modelInvalid(path, `${quoted(name)} is encrypted`);
   if (!entry.canDecodeFileData()) {
-    throw archiveInvalid(
+    throw modelInvalid(
       path,
       `${quoted(name)}: expected compression stored (0) or deflate (8), got ${compressionMethod}`,
     );
@@ -89,6 +90,6 @@ function checkEntry(path: string, entry: Entry): void {
   const type = (entry.externalFileAttributes >>> 16) & FILE_TYPE_MASK;
   const expected = name.endsWith('/') ? FOLDER : REGULAR_FILE;
   if (type !== 0 && type !== expected) {
-    throw archiveInvalid(path, `${quoted(name)} is neither a file nor a folder (a link?)`);
+    throw modelInvalid(path, `${quoted(name)} is neither a file nor a folder (a link?)`);
   }
 }

@@ -1,7 +1,7 @@
 // A streaming XML 1.0 scanner: well-formedness checked, no document types, no entities but XML's
 // five. It is here because forests are documents of 100 MB and more: of 20 MB saxes made 3.9 s of
-// CPU, this one 0.9 s with the trees' tables; test/unit/pmml/xml.test.ts holds the two to the same
-// answers. Importer's worker thread.
+// CPU, this one 0.9 s with the trees' tables; test/unit/importers/pmml/xml.test.ts holds the two to
+// the same answers. Importer's worker thread.
 import {
   XML_ATTRIBUTES_MAX,
   XML_ATTRIBUTE_CHARS_MAX,

@@ -1,14 +1,13 @@
 // Loads a session bundle as a LoadedGraph. Importer's worker thread. Source:
 // tensorflow/contrib/session_bundle/session_bundle.cc; tensorflow-import.md 1.
 import { join, resolve } from 'node:path';
-import { ServalError } from '../../../base/errors.js';
+import { ServalError, modelInvalid } from '../../../base/errors.js';
 import { readGraphDef } from '../proto/graph-def.js';
 import { readAssetFile, readSignatures } from '../proto/manifest.js';
 import type { ManifestSignatures } from '../proto/manifest.js';
 import { readMetaGraph } from '../proto/meta-graph.js';
 import type { MetaGraphDef } from '../proto/meta-graph.js';
 import { OpTable } from '../proto/op-defs.js';
-import { modelInvalid } from '../proto/read-context.js';
 import type { ReadContext } from '../proto/read-context.js';
 import { META_GRAPH_DEF } from '../../../protobuf/generated/tensorflow-graph.js';
 import type { CheckpointFiles, GraphDef, LoadedGraph } from '../types.js';

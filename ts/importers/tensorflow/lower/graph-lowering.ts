@@ -1,8 +1,8 @@
 // Walks a flat graph in the order of its data (and of its assignments) and lowers each node by its
 // operator. Collects every problem instead of stopping at the first. Importer's worker thread.
 import { ErrorCode, ServalError } from '../../../base/errors.js';
-import { functionalGraph } from '../control/index.js';
-import { madeFunction } from '../control/made-functions.js';
+import { functionalGraph } from '../control-flow/index.js';
+import { madeFunction } from '../control-flow/made-functions.js';
 import type { FlatFunction, FlatGraph, FlatNode, FunctionRef, Initialised, Ref } from '../types.js';
 import {
   type AssignedVariables,

@@ -1,5 +1,6 @@
 // Attributes of nodes: typed reading, adding defaults, replacing a function's placeholders by a
 // caller's values, and a key for finding equal ones. Importer's worker thread.
+import { modelInvalid } from '../../../base/errors.js';
 import type {
   Attribute,
   AttributeList,
@@ -9,7 +10,7 @@ import type {
   Shape,
   Tensor,
 } from '../types.js';
-import { invalid, quoted } from './errors.js';
+import { quoted } from './errors.js';
 
 type Kind = Attribute['kind'];
 type ValueOf<K extends Kind> = Extract<Attribute, { kind: K }>['value'];
@@ -107,7 +108,7 @@ function substitutedOne(attribute: Attribute, caller: Attributes, where: string)
     case 'placeholder': {
       const value = caller.get(attribute.value);
       if (value === undefined || value.kind === 'placeholder') {
-        throw invalid(
+        throw modelInvalid(
           `${where} refers to the caller's attribute ${quoted(attribute.value)}, ` +
             'which the call does not set',
         );

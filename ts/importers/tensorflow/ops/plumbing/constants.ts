@@ -11,7 +11,7 @@ const placeholder: Lowering = (cx) =>
   cx.fail('the placeholder is required, but the signature does not feed it');
 
 export const CONSTANTS: Operators = {
-  Const: { lower: constant, dtypes: 'any but resource, variant' },
-  Placeholder: { lower: placeholder, dtypes: 'any but complex, resource, variant' },
-  PlaceholderV2: { lower: placeholder, dtypes: 'any but complex, resource, variant' },
+  Const: { lower: constant, dtypes: 'any except resource, variant' },
+  Placeholder: { lower: placeholder, dtypes: 'any except complex, resource, variant' },
+  PlaceholderV2: { lower: placeholder, dtypes: 'any except complex, resource, variant' },
 };

@@ -6,7 +6,7 @@ import type { OnnxAttributes } from '../../lower/graph-builder.js';
 import { numbersTensor, tensorBytes } from '../../lower/tensors.js';
 import type { Dtype, Shape } from '../../types.js';
 import { emit } from '../strings/elements.js';
-import { netstrings, typeNumbers } from '../tabular/attributes.js';
+import { netstrings, typeNumbers } from '../features/attributes.js';
 import {
   type Descriptors,
   LINKED,
@@ -196,7 +196,7 @@ export const PROTOS: Operators = {
   DecodeProtoV2: {
     lower: decode,
     dtypes: 'string',
-    note: 'binary messages of a descriptor in the graph, or of tf.train.Example; no sanitize',
+    note: 'binary messages; the descriptor is in the graph or that of tf.train.Example; no sanitize',
   },
   EncodeProto: { lower: encode, dtypes: 'any' },
 };

@@ -1,4 +1,5 @@
 // Shapes themselves, and operators that only change them. Importer's worker thread.
+import { elementCount } from '../../../../model/shape.js';
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import { withInts } from '../../lower/graph-builder.js';
 import { isStatic } from '../../lower/values.js';
@@ -51,10 +52,7 @@ const size: Lowering = (cx) => {
   const value = cx.tensor(0);
   const dtype = cx.type('out_type', 'int32');
   if (isStatic(value.shape)) {
-    return cx.scalar(
-      dtype,
-      value.shape.reduce((product, dim) => product * dim, 1),
-    );
+    return cx.scalar(dtype, elementCount(value.shape));
   }
   return cx.cast(cx.op('Size', [value], { dtype: 'int64', shape: [] }), dtype);
 };

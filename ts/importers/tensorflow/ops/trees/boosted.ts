@@ -79,7 +79,7 @@ const boundaries: Lowering = (cx) => {
 /** Whether a resource exists: always, because the load checks it. */
 const initialised: Lowering = (cx) => cx.scalar('bool', 1);
 
-const note = 'contents as of the load';
+const note = 'the contents from load time';
 
 export const BOOSTED_TREES: Operators = {
   BoostedTreesEnsembleResourceHandleOp: { lower: handle('tree ensemble'), dtypes: 'any' },

@@ -1,7 +1,7 @@
 // Reads a TreeEnsemble, as written by BoostedTreesSerializeEnsemble, into the lists that Serval's
 // operator expects. Importer's worker thread; pure. Source:
 // tensorflow/core/kernels/boosted_trees/boosted_trees.proto (2.8).
-import { ErrorCode, ServalError } from '../../../../base/errors.js';
+import { ServalError, modelInvalid } from '../../../../base/errors.js';
 import { TREE_NODES_MAX } from '../../../../base/limits.js';
 import { WireReader } from '../../../../protobuf/reader.js';
 
@@ -163,5 +163,4 @@ function floatsOf(bytes: Uint8Array): number[] {
   return Array.from({ length: bytes.byteLength / 4 }, (_, i) => view.getFloat32(i * 4, true));
 }
 
-const invalid = (text: string): ServalError =>
-  new ServalError(ErrorCode.ModelInvalid, `TreeEnsemble: ${text}`);
+const invalid = (text: string): ServalError => modelInvalid('TreeEnsemble', text);
