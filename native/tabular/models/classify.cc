@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// The first greatest one, as Spark finds it: NaN is never greater.
+// The first of the greatest scores, as in Spark: NaN is never greater.
 size_t greatest_of(std::span<const double> values) {
   size_t best = 0;
   for (size_t i = 1; i < values.size(); ++i) {

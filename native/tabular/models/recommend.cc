@@ -91,7 +91,7 @@ class Als final : public ColumnStage {
     return {};
   }
 
-  // In floats, each step rounded, in order.
+  // Computed in floats, each step rounded, in order.
   double product(const float* a, const float* b) const {
     float sum = 0;
     for (size_t i = 0; i < rank_; ++i) {
@@ -106,7 +106,7 @@ class Als final : public ColumnStage {
   bool drop_;
 };
 
-// The consequents, which are not there yet, of rules whose antecedents are all there.
+// Returns the consequents that the row does not contain, of rules whose antecedents it contains.
 class FpGrowth final : public ColumnStage {
  public:
   explicit FpGrowth(StageSpec& spec)

@@ -32,7 +32,7 @@ class Lda final : public VectorStage {
       return;
     }
     vocabulary_ = words_.size() / k;
-    // Nothing below 0 comes of these, for which digamma would not end.
+    // Negative parameters are refused: with negative numbers digamma would not terminate.
     const auto below = [](double one) { return !(one >= 0); };
     if (std::any_of(start_.begin(), start_.end(), below) ||
         std::any_of(concentration_.begin(), concentration_.end(), below) ||

@@ -106,12 +106,12 @@ class Field final : public Stage {
     return {};
   }
 
-  // In a list, NaN is a value that is missing.
+  // In a list, NaN counts as a missing value.
   bool is_nan(const Value& value) const {
     return list_ && is_real(value.type) && std::isnan(value.real);
   }
 
-  // Puts what the field has in place of a value that a row gives, missing ones too.
+  // Replaces a value of a row, missing or not, as the field's treatments require.
   Status treat(Run& run, uint32_t row, Value& value) const {
     if (value.missing() || is_nan(value)) return treat_missing(run, row, value);
     const int64_t key = key_of(value);

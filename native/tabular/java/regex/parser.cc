@@ -215,7 +215,8 @@ class Parser : public Reader {
     return made;
   }
 
-  // Behind (?: whether it is no list of flags; sets what kind of group it is.
+  // Reads the characters after `(?` and sets the kind of the group. Returns false for a list of
+  // flags.
   bool special_group(Node& made) {
     const uint32_t c = raw();
     switch (c) {

@@ -126,7 +126,7 @@ class NaiveBayes final : public Stage {
     }
   }
 
-  // False: a Poisson distribution of what is no whole number.
+  // Returns false for a Poisson distribution of a number that is not whole.
   bool add(const Predictor& predictor, double x, std::vector<double>& sums) const {
     if (!predictor.continuous) {
       const auto found = std::find(predictor.codes.begin(), predictor.codes.end(), x);

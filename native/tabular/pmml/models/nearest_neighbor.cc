@@ -183,7 +183,7 @@ class NearestNeighbor final : public Stage {
     return true;
   }
 
-  // A row without any value is refused, and one that no similarity can be had of.
+  // Refuses rows without any value, and rows for which no similarity can be computed.
   Status check(Run& run, uint32_t row, std::span<const double> x, bool& answered) const {
     if (!measure_.similarity()) {
       answered = std::isfinite(measure_.adjustment(x));
@@ -195,10 +195,10 @@ class NearestNeighbor final : public Stage {
     return run.refuse(row, place_, "'" + inputs_.name(bad) + "' is neither 0 nor 1");
   }
 
-  // Why there is no result; null: there is one.
+  // Returns why there is no result, or null if there is one.
   const char* undefined(const std::vector<Neighbor>& nearest) const {
     if (measure_.similarity()) {
-      // NaN is the largest: it comes first.
+      // NaN is the largest score and comes first.
       return std::isnan(nearest.front().score) ? "a similarity is undefined" : nullptr;
     }
     for (const Target& target : targets_) {
@@ -210,8 +210,8 @@ class NearestNeighbor final : public Stage {
     return nullptr;
   }
 
-  // The nearest ones, in order; of equals, the one that comes first in the table. A distance that
-  // is NaN is the farthest.
+  // The nearest instances in order; among equals the first one of the table. A NaN distance is the
+  // farthest.
   void find(std::span<const double> x, std::vector<double>& scores,
             std::vector<Neighbor>& nearest) const {
     const double adjustment = measure_.adjustment(x);

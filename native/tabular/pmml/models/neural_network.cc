@@ -154,8 +154,8 @@ class NeuralNetwork final : public Stage {
     }
   }
 
-  // Uses matrices for layers that read the whole layer before them in its order, if the last one
-  // gives the outputs.
+  // Uses matrices for layers that read the whole previous layer in its order, if the last layer
+  // produces the outputs.
   void read_dense(StageSpec& spec) {
     places_.assign(neurons_.begin(), neurons_.end());
     std::vector<DenseLayer> layers;
@@ -222,7 +222,7 @@ class NeuralNetwork final : public Stage {
     return {};
   }
 
-  // `values` has room for the inputs and the neurons.
+  // `values` has space for the inputs and the neurons.
   template <typename Emit>
   Status one_row(Run& run, uint32_t row, Inputs& inputs, std::vector<double>& values,
                  Emit&& emit) const {
