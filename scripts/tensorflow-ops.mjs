@@ -13,7 +13,7 @@ const DEFAULT_DTYPES = 'numeric';
 const TITLES = {
   arithmetic: 'Arithmetic, activations, random numbers',
   audio: 'Audio',
-  control: 'Control flow and lists',
+  'control-flow': 'Control flow and lists',
   complex: 'Complex numbers and Fourier transforms',
   conv: 'Convolution and pooling',
   decoders: 'Sequence decoders',
