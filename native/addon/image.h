@@ -1,7 +1,7 @@
 // The addon's call for image files (`serval predict`). Control plane; JavaScript's thread.
 #pragma once
 
-#include "addon/guard.h"
+#include "addon/export.h"
 
 namespace serval {
 

@@ -48,7 +48,7 @@ export function requestType(dataType: string): Type | undefined {
   return planType(requestDataType(dataType));
 }
 
-/** The data type of what a request gives for a field: see requestType. */
+/** The data type of a field's values in requests: see requestType. */
 export function requestDataType(dataType: string): string {
   if (dataType.startsWith('dateDaysSince')) return 'date';
   if (dataType.startsWith('dateTimeSecondsSince')) return 'dateTime';

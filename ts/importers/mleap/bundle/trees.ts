@@ -29,7 +29,7 @@ interface FileNode {
   readonly isLeft: boolean;
 }
 
-/** Trees as ts/importers/plan/forest.ts wants them, one behind the other. */
+/** Trees in the form that ts/importers/plan/forest.ts expects, concatenated. */
 export class TreeCollector {
   readonly feature: number[] = [];
   readonly threshold: number[] = [];
@@ -171,7 +171,7 @@ function numbersOf(json: unknown, place: string): readonly number[] {
   throw modelInvalid(`${place}: expected a list of numbers`);
 }
 
-/** Messages behind their lengths, of 4 bytes, most significant first. */
+/** Messages, each after its 4-byte big-endian length. */
 function* frames(bytes: Uint8Array, file: string): Generator<readonly [Uint8Array, number]> {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   for (let at = 0; at < bytes.length; ) {
