@@ -1,5 +1,6 @@
 // Makes a plan (proto/plan.fbs): columns, stages and expressions, by the importers of tabular
 // models. Importer's worker thread; pure.
+import { INT32_MAX } from '../../base/limits.js';
 import { PLAN_VERSION } from '../../base/generated/plan-version.js';
 import { writeFlatTable } from '../../model/flat-table.js';
 import type { AttributeValue, Block, Exactly, StageKind } from './attributes.js';
@@ -34,7 +35,6 @@ interface ColumnEntry {
 
 const IDENTIFIER = 'SVTP';
 const INT32_MIN = -(2 ** 31);
-const INT32_MAX = 2 ** 31 - 1;
 
 /**
  * A scalar attribute's value: both members if it is an integer, so that the stage kind can choose.
