@@ -1,7 +1,7 @@
 // The listeners that a server's flags select.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { sharesPort } from '../../../ts/config/serving.js';
+import { sharesPort } from '../../../ts/config/server-settings.js';
 import { parseServeConfig, type Config } from '../../../ts/config/config.js';
 
 async function parse(...args: string[]): Promise<Config> {
