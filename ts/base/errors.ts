@@ -1,8 +1,9 @@
 // The one table from error codes to HTTP and gRPC statuses. Control plane and hot path (read only).
 // A code without a row does not compile. Source of each column: docs/reference/errors.md.
 import { ErrorCode } from './generated/engine.js';
+import { GrpcCode } from './generated/grpc-code.js';
 
-export { ErrorCode };
+export { ErrorCode, GrpcCode };
 
 /**
  * HTTP and gRPC statuses of one error code. `v1Http` is TensorFlow Serving's map, `v2Http` the
@@ -15,16 +16,18 @@ export interface ErrorRow {
   readonly grpc: number;
 }
 
-const OK = 0;
-const CANCELLED = 1;
-const INVALID_ARGUMENT = 3;
-const DEADLINE_EXCEEDED = 4;
-const NOT_FOUND = 5;
-const RESOURCE_EXHAUSTED = 8;
-const FAILED_PRECONDITION = 9;
-const UNIMPLEMENTED = 12;
-const INTERNAL = 13;
-const UNAVAILABLE = 14;
+const {
+  OK,
+  CANCELLED,
+  INVALID_ARGUMENT,
+  DEADLINE_EXCEEDED,
+  NOT_FOUND,
+  RESOURCE_EXHAUSTED,
+  FAILED_PRECONDITION,
+  UNIMPLEMENTED,
+  INTERNAL,
+  UNAVAILABLE,
+} = GrpcCode;
 
 const row = (name: string, v1Http: number, v2Http: number, grpc: number): ErrorRow => ({
   name,

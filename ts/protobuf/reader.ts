@@ -1,6 +1,7 @@
 // Reads protobuf messages field by field: gRPC's control calls, recorded requests, model files.
 // Never ModelInfer, which is native. Control plane, any thread; pure. Source: the protobuf encoding
 // guide.
+import { WIRE_GROUP_DEPTH_MAX } from '../base/limits.js';
 import { isUtf8 } from 'node:buffer';
 import { ErrorCode, ServalError } from '../base/errors.js';
 
@@ -13,7 +14,6 @@ const WIRE_32_BIT = 5;
 
 const FIELD_MAX = 536_870_911;
 const VARINT_BYTES_MAX = 10;
-const GROUP_DEPTH_MAX = 100;
 const UINT32_RANGE = 4_294_967_296;
 /**
  * ASCII texts up to this size (most names and keys) are decoded here: calls into the runtime's
@@ -149,10 +149,10 @@ export class WireReader {
     const open: number[] = [];
     for (;;) {
       if (this.#wireType === WIRE_GROUP_START) {
-        if (open.length >= GROUP_DEPTH_MAX) {
+        if (open.length >= WIRE_GROUP_DEPTH_MAX) {
           this.fail(
             this.#fieldStart,
-            `groups are nested deeper than ${GROUP_DEPTH_MAX}`,
+            `groups are nested deeper than ${WIRE_GROUP_DEPTH_MAX}`,
             !this.#isExact,
           );
         }

@@ -2,6 +2,7 @@
 // recorded MultiInferenceRequest, which warm-up splits into one request for each of its tasks (the
 // engine serves those of clients). Tensors and examples keep their bytes. Control plane, any
 // thread; pure. Source: tfserving.md 2.
+import { MULTI_INFERENCE_TASKS_MAX } from '../base/limits.js';
 import { ErrorCode, ServalError } from '../base/errors.js';
 import { ProtobufWriter } from './writer.js';
 import type { WireReader } from './reader.js';
@@ -9,9 +10,6 @@ import type { WireReader } from './reader.js';
 export const DEFAULT_SIGNATURE = 'serving_default';
 export const CLASSIFY_METHOD = 'tensorflow/serving/classify';
 const REGRESS_METHOD = 'tensorflow/serving/regress';
-
-/** Maximum tasks of one MultiInferenceRequest, as in native/codec/examples/multi.h. */
-const TASKS_MAX = 1024;
 
 /** tensorflow.serving.ModelSpec. At most one of version (decimal text) and label is set. */
 export interface ModelSpecMessage {
@@ -96,10 +94,10 @@ export function readMultiInference(reader: WireReader): MultiInference {
   const inputs: Uint8Array[] = [];
   while (reader.next()) {
     if (reader.field === 1) {
-      if (tasks.length === TASKS_MAX) {
+      if (tasks.length === MULTI_INFERENCE_TASKS_MAX) {
         throw new ServalError(
           ErrorCode.InvalidArgument,
-          `MultiInferenceRequest: expected at most ${TASKS_MAX} tasks, got more`,
+          `MultiInferenceRequest: expected at most ${MULTI_INFERENCE_TASKS_MAX} tasks, got more`,
         );
       }
       tasks.push(readTask(reader.nested('InferenceTask')));

@@ -1,5 +1,6 @@
 // Writes the protobuf wire format in call order, so equal calls give equal bytes. Control plane,
 // any thread. Large blobs are borrowed until concat(), not copied twice.
+import { WIRE_MESSAGE_BYTES_MAX } from '../base/limits.js';
 import { ErrorCode, ServalError } from '../base/errors.js';
 
 const WIRE_VARINT = 0;
@@ -15,9 +16,6 @@ const SHORT_TEXT_CHARS_MAX = 42;
 const UTF8_BYTES_MAX = 3;
 /** Blobs of at least this size are kept by reference. */
 const BORROW_BYTES_MIN = 512;
-
-/** Protobuf's own limit for one message. */
-export const MESSAGE_BYTES_MAX = 2_147_483_647;
 
 const encoder = new TextEncoder();
 
@@ -112,10 +110,10 @@ export class ProtobufWriter {
   /** Everything written, in one new array. Errors: Unimplemented above protobuf's 2 GiB - 1. */
   concat(): Uint8Array {
     this.#flush();
-    if (this.#bytes > MESSAGE_BYTES_MAX) {
+    if (this.#bytes > WIRE_MESSAGE_BYTES_MAX) {
       throw new ServalError(
         ErrorCode.Unimplemented,
-        `protobuf message: expected at most ${MESSAGE_BYTES_MAX} bytes, got ${this.#bytes}`,
+        `protobuf message: expected at most ${WIRE_MESSAGE_BYTES_MAX} bytes, got ${this.#bytes}`,
       );
     }
     const out = new Uint8Array(this.#bytes);

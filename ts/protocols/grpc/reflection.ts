@@ -2,7 +2,7 @@
 // tools such as grpcurl need no .proto files. Control plane: the listener's thread. Source:
 // proto/wire/reflection.proto and the published gRPC server reflection protocol.
 import { METADATA } from '../../access/groups.js';
-import { ErrorCode, ServalError } from '../../base/errors.js';
+import { ErrorCode, GrpcCode, ServalError } from '../../base/errors.js';
 import {
   drainStatus,
   thrownStatus,
@@ -20,10 +20,6 @@ export const REFLECTION_SERVICES: readonly string[] = [
   'grpc.reflection.v1.ServerReflection',
   'grpc.reflection.v1alpha.ServerReflection',
 ];
-
-const CODE_INVALID_ARGUMENT = 3;
-const CODE_NOT_FOUND = 5;
-const CODE_UNIMPLEMENTED = 12;
 
 // Fields of ServerReflectionRequest.
 const HOST = 1;
@@ -83,7 +79,7 @@ function writeFile(
   found: { readonly base64: string } | undefined,
   what: string,
 ): void {
-  if (found === undefined) writeError(out, CODE_NOT_FOUND, `${what} is not known`);
+  if (found === undefined) writeError(out, GrpcCode.NOT_FOUND, `${what} is not known`);
   else {
     const file = Buffer.from(found.base64, 'base64');
     out.message(FILE_DESCRIPTOR_RESPONSE, (response) => response.bytes(1, file));
@@ -113,10 +109,10 @@ function writeAnswer(
     }
     case FILE_CONTAINING_EXTENSION:
     case ALL_EXTENSION_NUMBERS:
-      writeError(out, CODE_UNIMPLEMENTED, 'there are no extensions: all files are proto3');
+      writeError(out, GrpcCode.UNIMPLEMENTED, 'there are no extensions: all files are proto3');
       return;
     default:
-      writeError(out, CODE_INVALID_ARGUMENT, 'the request has no known field');
+      writeError(out, GrpcCode.INVALID_ARGUMENT, 'the request has no known field');
   }
 }
 
