@@ -4,7 +4,7 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 
-# Passed on to `serval serve`, to the suites of `make test` and to the benchmark.
+# Arguments for `serval serve`, the suites of `make test` and the benchmark.
 ARGS ?=
 FUZZ_SECONDS ?= 600
 
@@ -12,32 +12,32 @@ FUZZ_SECONDS ?= 600
 ifneq ($(filter-out help clean distclean,$(or $(MAKECMDGOALS),help)),)
 NODE_FOLDER := $(shell scripts/packaging/node.sh)
 ifeq ($(NODE_FOLDER),)
-$(error no Node.js to run on)
+$(error Node.js is missing)
 endif
 export PATH := $(NODE_FOLDER):$(PATH)
 endif
 
 .PHONY: help
-help: ## this list
+help: ## print this list
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 24
 
 .PHONY: serve
-serve: build models ## install, build, serve ./examples/models (ARGS="--http-port 9000 ...")
+serve: build models ## install, build and serve ./examples/models (ARGS="--http-port 9000 ...")
 	@exec node bin/serval.mjs serve examples/models $(ARGS)
 
 .PHONY: test
-test: test-tools build models ## every suite, from nothing (ARGS="unit e2e" for some of them)
+test: test-tools build models ## run every suite (ARGS="unit e2e" for some of them)
 	@node test/run/suites.mjs $(ARGS)
 
 .PHONY: build build-native build-ts
-build: build-native build-ts ## the native addon and the TypeScript
+build: build-native build-ts ## build the native addon and the TypeScript
 build-native: install-deps
 	@node scripts/build-native.mjs
 build-ts: install-deps
 	@node scripts/build-ts.mjs
 
 .PHONY: install-deps build-tools test-tools bench-tools
-install-deps: build-tools ## install the npm packages of the lock that are missing
+install-deps: build-tools ## install missing npm packages of package-lock.json
 	@node scripts/ensure-deps.mjs
 build-tools:
 	@scripts/ensure-tools.sh build
@@ -47,23 +47,23 @@ bench-tools:
 	@scripts/ensure-tools.sh build bench
 
 .PHONY: models
-models: install-deps ## make the example models that are missing
+models: install-deps ## make missing example models
 	@test -n "$$(find examples/models -name '*.onnx' -print -quit 2>/dev/null)" || \
 	  node scripts/make-examples.mjs
 
 .PHONY: format
-format: test-tools install-deps ## C++ by clang-format, TypeScript and JavaScript by Biome
+format: test-tools install-deps ## format C++ (clang-format), TypeScript and JavaScript (Biome)
 	@node scripts/format.mjs
 
 .PHONY: t
-t: install-deps ## one test, in seconds: T=path[:name], TypeScript, C++ or Python
+t: install-deps ## run one test: T=path[:name], TypeScript, C++ or Python
 	@node test/run/one.mjs '$(T)'
 
 .PHONY: tidy test-unit test-native test-boundary test-conformance test-e2e
 .PHONY: test-package test-quickstart test-gpu
-tidy: ## the style rules, checked
+tidy: ## check the style rules
 	@node test/tidy/tidy.mjs
-test-unit: build ## unit tests of the TypeScript and of the scripts
+test-unit: build ## unit tests of TypeScript and scripts
 	@node test/run/suites.mjs unit
 test-native: test-tools install-deps ## plain, ASan+UBSan, TSan (ARGS="plain --filter json")
 	@node test/native/run.mjs $(ARGS)
@@ -73,23 +73,23 @@ test-conformance: test-tools build models ## exact request, exact response
 	@node test/run/suites.mjs conformance
 test-e2e: test-tools build models ## the official clients, unmodified
 	@node test/run/suites.mjs e2e
-test-package: build models ## make the package, unpack it elsewhere, one inference
+test-package: build models ## make the package, unpack it elsewhere, run one inference
 	@node test/run/suites.mjs package
-test-quickstart: test-tools build ## the quick starts of the pages, from an empty folder
+test-quickstart: test-tools build ## run the quick starts of the guides in an empty folder
 	@node test/run/suites.mjs quickstart
-test-gpu: build models ## on a GPU: answers, memory, processes (exit status 2 without one)
+test-gpu: build models ## on a GPU: responses, memory, processes (exit status 2 without one)
 	@node test/gpu/run.mjs $(ARGS)
 
 .PHONY: coverage
-coverage: test-tools install-deps ## lines that native and unit tests run (ARGS="native" or "ts")
+coverage: test-tools install-deps ## line coverage of native and unit tests (ARGS="native" or "ts")
 	@node test/run/coverage.mjs $(ARGS)
 
 .PHONY: fuzz
-fuzz: test-tools install-deps ## every fuzz target for FUZZ_SECONDS=600 each
+fuzz: test-tools install-deps ## run every fuzz target for FUZZ_SECONDS=600 each
 	@node test/fuzz/run.mjs --seconds $(FUZZ_SECONDS) $(ARGS)
 
 .PHONY: soak
-soak: build models ## minutes of everything at once: no crash, no leak (ARGS="--minutes 1")
+soak: build models ## mixed load for minutes: no crash, no leak (ARGS="--minutes 1")
 	@node test/soak/run.mjs $(ARGS)
 
 .PHONY: attacks
@@ -98,23 +98,23 @@ attacks: build models ## attacks on memory at full size (ARGS="--memory-limit 1G
 	@node build/test/test/attacks/run.js $(ARGS)
 
 .PHONY: bench bench-gpu
-bench: bench-tools build models ## the table of targets and results (ARGS for bench/run.mjs)
+bench: bench-tools build models ## measure against references (ARGS for bench/run.mjs)
 	@node bench/run.mjs $(ARGS)
-bench-gpu: bench-tools build ## on a GPU, against ONNX Runtime alone (exit status 2 without one)
+bench-gpu: bench-tools build ## compare with ONNX Runtime on a GPU (exit status 2 without one)
 	@node bench/gpu/run.mjs $(ARGS)
 
 .PHONY: package
-package: build models ## out/serval-<version>-linux-x64.tar.gz and its checksum
+package: build models ## write out/serval-<version>-linux-x64.tar.gz and its checksum
 	@node scripts/package.mjs
 
 .PHONY: generate
-generate: ## code that both languages share, from proto/ (needs flatc)
+generate: ## generate the code that both languages share from proto/ (needs flatc)
 	@scripts/ensure-tools.sh test
 	@node proto/generate.mjs
 	@node proto/generate-wire.mjs
 
 .PHONY: clean distclean
-clean: ## remove what was built
+clean: ## remove build results
 	@rm -rf build dist out
-distclean: clean ## remove what was built and the npm packages
+distclean: clean ## remove build results and npm packages
 	@rm -rf node_modules

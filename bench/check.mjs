@@ -53,7 +53,7 @@ function sendOverTls({ host, port, ca }, { method, path, headers = {}, body }) {
       });
     });
     sent.on('error', reject);
-    sent.on('timeout', () => sent.destroy(new Error(`${method} ${path}: too late`)));
+    sent.on('timeout', () => sent.destroy(new Error(`${method} ${path}: no response in time`)));
     sent.end(body);
   });
 }
@@ -125,7 +125,7 @@ export function expectFloats(what, got, expected, tolerance = 0) {
 /** Throws unless `got` holds exactly the bytes of `expected`. */
 export function expectBytes(what, got, expected) {
   if (!expected.equals(got)) {
-    const sizes = `${got.length} bytes, not the same as the ${expected.length} expected`;
+    const sizes = `${got.length} bytes differ from the ${expected.length} expected`;
     throw new Error(`${what}: ${sizes}`);
   }
 }

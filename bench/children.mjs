@@ -68,7 +68,7 @@ function waitForLine({ child, tail }, isReady, timeoutMs, what) {
       settle();
       resolve(found);
     };
-    const timer = setTimeout(() => fail(`not ready in ${timeoutMs} ms`), timeoutMs);
+    const timer = setTimeout(() => fail(`not ready after ${timeoutMs} ms`), timeoutMs);
     child.once('error', (error) => fail(error.message));
     child.once('exit', onExit);
     child.stdout.setEncoding('utf8');

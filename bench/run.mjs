@@ -56,7 +56,7 @@ async function microTable(context) {
   const { micro, only } = context.options;
   const none = { tables: [], error: '' };
   if (!micro || (only !== undefined && !only.includes('codec'))) return none;
-  progress('codecs, and what a request pays beside them');
+  progress('codecs, and the other costs of a request');
   try {
     return { tables: await runMicro(context), error: '' };
   } catch (error) {

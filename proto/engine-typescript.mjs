@@ -1,5 +1,5 @@
 // TypeScript's side of engine.fbs and plan.fbs: their types and enums, and the tables with which
-// ts/model/table-codec.ts writes and reads them. An enum that is the type of a table's member
+// ts/model/flat-table.ts writes and reads them. An enum that is the type of a table's member
 // consists of names in small letters ('on'); any other one is numbers. Build time only.
 
 const SCALARS = {
@@ -19,12 +19,12 @@ const SCHEMAS = {
   engine: {
     about: 'What both languages name.',
     types: '../../base/generated/engine.js',
-    codec: '../../model/table-codec.js',
+    codec: '../../model/flat-table.js',
   },
   plan: {
     about: 'What a plan is made of.',
     types: './plan.js',
-    codec: '../../../model/table-codec.js',
+    codec: '../../../model/flat-table.js',
     large: true,
   },
 };
@@ -97,7 +97,7 @@ function tableRows(table, known) {
     const isLater = known.named.has(type) && !known.defined.has(type);
     const parts = [
       `name: '${camel(name)}'`,
-      isLater ? `get kind(): Table { return ${kind}; }` : `kind: ${kind}`,
+      isLater ? `get kind(): FlatTable { return ${kind}; }` : `kind: ${kind}`,
     ];
     if (isTyped(member, known.large)) parts.push('typed: true');
     if (many && type !== 'KeyValue' && type !== 'ubyte') parts.push('many: true');
@@ -108,7 +108,7 @@ function tableRows(table, known) {
   const { name } = table;
   known.defined.add(name);
   const members = `[\n${rows.join('')}]`;
-  return `export const ${constant(name)}: Table<${known.schema}.${name}> = { name: '${name}', members: ${members} };\n`;
+  return `export const ${constant(name)}: FlatTable<${known.schema}.${name}> = { name: '${name}', members: ${members} };\n`;
 }
 
 /** Returns [types and enums, tables] of `<schema>.fbs`: the text of both files. */
@@ -127,7 +127,7 @@ export function writeTypeScript({ enums, tables }, schema) {
   const known = { named, defined: new Set(worded.map(({ name }) => name)), large, schema };
   const rows = [
     `// How the tables of ${schema}.fbs lie in bytes. Data only; any thread. ${origin}\n` +
-      `import type { Table } from '${codec}';\n` +
+      `import type { FlatTable } from '${codec}';\n` +
       `import type * as ${schema} from '${typesPath}';\n`,
     ...worded.map((one) => {
       const words = wordsOf(one).map((word) => `'${word}'`);

@@ -1,8 +1,8 @@
 // Writes the code that both languages share from engine.fbs, plan.fbs, stages/, the .mjs files with
-// rows of options and limits, and gRPC's status codes in wire/, and the table of stages in docs/reference/tabular-plan.md. Run by hand after
-// a change to one (`npm run generate`); with --check it compares instead and exits 1
-// when a file is stale. Needs flatc 2.0.8 or newer (Debian: flatbuffers-compiler). Control plane,
-// build time only.
+// rows of options and limits, and gRPC's status codes in wire/, and the table of stages in
+// docs/reference/tabular-plan.md. Run by hand after a change to one (`npm run generate`); with
+// --check it compares instead and exits 1 when a file is stale. Needs flatc 2.0.8 or newer (Debian:
+// flatbuffers-compiler). Control plane, build time only.
 import { execFileSync } from 'node:child_process';
 import {
   existsSync,
@@ -38,8 +38,13 @@ const out = mkdtempSync(join(tmpdir(), 'serval-generate-'));
 const native = join(root, 'native', 'base', 'generated');
 // For each schema: its namespace within serval's, and the files of TypeScript's types and tables.
 const SCHEMAS = [
-  ['engine', 'fb', 'ts/base/generated/engine.ts', 'ts/engine/generated/tables.ts'],
-  ['plan', 'plan', 'ts/importers/plan/generated/plan.ts', 'ts/importers/plan/generated/tables.ts'],
+  ['engine', 'fb', 'ts/base/generated/engine.ts', 'ts/engine/generated/flat-tables.ts'],
+  [
+    'plan',
+    'plan',
+    'ts/importers/plan/generated/plan.ts',
+    'ts/importers/plan/generated/flat-tables.ts',
+  ],
 ];
 const files = new Map();
 

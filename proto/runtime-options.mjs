@@ -157,8 +157,8 @@ export const KINDS = {
   words: '',
   affinities: 'processors such as "1,2;3-4"',
   shapes: 'shapes such as "x:1x3,y:1x8"',
-  list: 'words separated by commas',
-  name: 'a name of 1 to 128 letters, digits, ., _ or - that begins with no .',
+  list: 'comma-separated words',
+  name: 'a name of 1 to 128 letters, digits, ".", "_" or "-" that does not begin with "."',
   path: "a path inside the model's version folder",
 };
 

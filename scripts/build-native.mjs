@@ -66,7 +66,7 @@ function buildAddon() {
   }
   const cmakeJs = join(root, 'node_modules', 'cmake-js', 'bin', 'cmake-js');
   if (!existsSync(cmakeJs)) {
-    process.stderr.write('build-native: no cmake-js: run `npm ci` first, with devDependencies\n');
+    process.stderr.write('build-native: cmake-js is missing: run `npm ci` with devDependencies\n');
     return false;
   }
   const option = `--CDCMAKE_LIBRARY_OUTPUT_DIRECTORY=${output}`;

@@ -23,7 +23,7 @@ function removeOrphans() {
 
 const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
 if (!existsSync(tsc)) {
-  process.stderr.write('build-ts: no typescript: run `npm ci` first, with devDependencies\n');
+  process.stderr.write('build-ts: typescript is missing: run `npm ci` with devDependencies\n');
   process.exit(1);
 }
 if (!run(process.execPath, [tsc, '-p', 'tsconfig.json'])) process.exit(1);

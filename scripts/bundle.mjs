@@ -1,9 +1,9 @@
-// Bundles dist/ and the JavaScript packages it needs into dist/bundle/: what `serval` runs. Native
-// addons are named by file. Build time only.
+// Bundles dist/ and the JavaScript packages it needs into dist/bundle/, the program that `serval`
+// runs. Native addons are loaded by file name. Build time only.
 //
-// What a server runs is one CommonJS file for each of its threads: half of the time from the start
-// of the process to the ready line went into finding, checking and linking 80 small ES modules
-// (0.24 s, 0.18 s so). What is run by hand, or once for a model, is ES modules that share chunks.
+// A server loads one CommonJS file for each of its threads: 80 small ES modules would take half of
+// the time from the start of the process to the ready line to find, check and link (0.24 s instead
+// of 0.18 s). Commands that are run by hand, or once for a model, are ES modules that share chunks.
 import { copyFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, dirname, join, relative, resolve } from 'node:path';
@@ -18,18 +18,9 @@ const loader = join(root, 'scripts', 'packaging', 'load-bundle.cjs');
 // The files that a server loads: the command line with `serve`, the library's entry, and the
 // listeners' threads.
 const SERVER_ENTRIES = ['main.js', 'api.js', 'server/workers/http-worker.js'];
-// The other commands, and the thread that imports models.
+// Other files that are loaded on demand: threads and the trace exporter.
 const OTHER_ENTRIES = [
-  'cli/predict/predict-command.js',
-  'cli/bench/bench-command.js',
   'cli/bench/load/load-worker.js',
-  'cli/inspect/inspect-command.js',
-  'cli/import/import-command.js',
-  'cli/key/key-command.js',
-  'cli/gpu/gpu-command.js',
-  'cli/gpu/doctor-command.js',
-  'cli/help/help-command.js',
-  'cli/help/completion-command.js',
   'importers/run/import-worker.js',
   'server/observe/tracing/otlp-exporter.js',
 ];
@@ -48,12 +39,8 @@ const otherCommands = {
   name: 'other-commands',
   setup({ onResolve, onLoad }) {
     const namespace = 'other-commands';
-    onResolve(
-      {
-        filter:
-          /\/((predict|bench|inspect|import|gpu|doctor|key|help|completion)-command|otlp-exporter)\.js$/,
-      },
-      ({ path, kind }) => (kind === 'dynamic-import' ? { path: basename(path), namespace } : null),
+    onResolve({ filter: /\/(\w+-command|otlp-exporter)\.js$/ }, ({ path, kind }) =>
+      kind === 'dynamic-import' ? { path: basename(path), namespace } : null,
     );
     onResolve({ filter: /^\.\/load\.cjs$/, namespace }, ({ path }) => ({ path, external: true }));
     onLoad({ filter: /./, namespace }, ({ path }) => {
@@ -66,7 +53,7 @@ const otherCommands = {
 
 const SHARED = {
   outdir: folder,
-  // All files are in one folder: the workers' files are beside the one that starts them, as in
+  // All files are in one folder: the workers' files are next to the file that starts them, as in
   // dist.
   entryNames: '[name]',
   bundle: true,
@@ -89,7 +76,7 @@ export async function bundle() {
   return readdirSync(folder).length;
 }
 
-// Writes NAME.cjs, which runs NAME.code.cjs through load.cjs, with V8's compiled code beside it.
+// Writes NAME.cjs, which runs NAME.code.cjs through load.cjs, and V8's compiled code for it.
 function writeLoaded(name) {
   const { codeOf, scriptOf } = createRequire(import.meta.url)(loader);
   const entry = join(folder, `${name}.cjs`);
@@ -120,6 +107,14 @@ export async function serverFiles() {
   return Object.fromEntries(files);
 }
 
+// Returns the files of the commands that are loaded on demand.
+function otherCommandFiles() {
+  return readdirSync(join(root, 'dist', 'cli'), { recursive: true })
+    .filter((path) => /-command\.js$/.test(path) && basename(path) !== 'serve-command.js')
+    .map((path) => `cli/${path}`)
+    .sort();
+}
+
 function packagesOf(paths) {
   const names = paths.flatMap((path) => {
     const [, name] = /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path) ?? [];
@@ -142,7 +137,7 @@ function bundled(options) {
   });
   const others = build({
     ...SHARED,
-    entryPoints: paths(OTHER_ENTRIES),
+    entryPoints: paths([...otherCommandFiles(), ...OTHER_ENTRIES]),
     format: 'esm',
     splitting: true,
     chunkNames: 'chunk-[hash]',

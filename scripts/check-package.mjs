@@ -1,5 +1,5 @@
-// The package suite: the tarball of `make package` where there is nothing else, not even a PATH,
-// and the npm package installed without a registry, on every Node that is supported. Each serves
+// The package suite: the tarball of `make package` on a machine without any other program, not even
+// a PATH, and the npm package installed without a registry, on every supported Node. Each serves
 // one inference over each protocol. Prints "N passed, N failed, N skipped". Test time only.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -26,14 +26,14 @@ import {
   installPacked,
   smokeNodes,
 } from './packaging/check-npm.mjs';
-import { systemLicences } from './licences.mjs';
+import { systemLicences, vendoredLicences } from './licences.mjs';
 import { checkNativeLinks } from './packaging/native-links.mjs';
 import { shippedPackages } from './packaging/prebuilt.mjs';
 import { check, serveOnce } from './packaging/served.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const BYTES_MAX = 80e6;
-// An environment with no variable set and no folder that is searched for programs.
+// An environment with an empty PATH folder and no other variable.
 const BARE = { PATH: '/nowhere' };
 
 function makePackage() {
@@ -71,7 +71,7 @@ function checkContents(folder, version) {
   const linked = spawnSync(join(folder, '..', 'linked'), ['version'], { encoding: 'utf8' });
   check(linked.stdout === answer.stdout, `by a link it printed '${linked.stdout}'`);
   const licences = readFileSync(join(folder, 'THIRD-PARTY-LICENSES.txt'), 'utf8');
-  const libraries = Object.keys(systemLicences);
+  const libraries = Object.keys({ ...systemLicences, ...vendoredLicences });
   for (const name of [...shippedPackages(), ...libraries]) {
     check(licences.includes(`\n${name} `), `no licence of ${name}`);
   }

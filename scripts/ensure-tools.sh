@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Checks that the tools outside npm are there, by group: build, test, bench. What is missing is
-# named with its Debian package; root on a machine with apt gets it installed, anyone else gets the
-# exact command and exit status 1. What is only wanted is treated alike, but nothing fails without
-# it: what will be missing is said. Node is chosen by scripts/packaging/node.sh.
-# Usage: scripts/ensure-tools.sh GROUP...     SERVAL_APT=never only names what is missing.
+# Checks that the tools outside npm are installed, by group: build, test, bench. Each missing tool
+# is named with its Debian package. For root on a machine with apt they are installed; otherwise the
+# exact command is printed and the exit status is 1. Optional tools are treated the same, except
+# that nothing fails without them: the output says what will be unavailable. Node is chosen by
+# scripts/packaging/node.sh.
+# Usage: scripts/ensure-tools.sh GROUP...     SERVAL_APT=never only names missing tools.
 set -euo pipefail
 
 gcc_major_min=10
@@ -16,7 +17,7 @@ wanted_lines=()
 scratch="$(mktemp -d)"
 trap 'rm -rf "$scratch"' EXIT
 
-# need PACKAGE "purpose" COMMAND...: runs COMMAND; if it fails, notes PACKAGE as missing.
+# need PACKAGE "purpose" COMMAND...: runs COMMAND; if it fails, records PACKAGE as missing.
 need() {
   local package="$1" purpose="$2"
   shift 2
@@ -25,7 +26,7 @@ need() {
   missing_lines+=("  $package: $purpose")
 }
 
-# want PACKAGE "what is unavailable without it" COMMAND...: the same, but nothing fails for it.
+# want PACKAGE "unavailable feature" COMMAND...: the same, but nothing fails for it.
 want() {
   local package="$1" purpose="$2"
   shift 2
@@ -40,7 +41,7 @@ has() { command -v "$1"; }
 has_nginx() { has nginx || [ -x /usr/sbin/nginx ]; }
 has_haproxy() { has haproxy || [ -x /usr/sbin/haproxy ]; }
 
-# jpeglib.h needs <cstdio> to be included first.
+# jpeglib.h must be included after <cstdio>.
 has_header_after() { printf '#include <%s>\n' "$@" | "${cxx[@]}" -std=c++20 -x c++ -E - ; }
 has_header() { echo "#include <$1>" | "${cxx[@]}" -std=c++20 -x c++ -E - ; }
 
@@ -67,8 +68,8 @@ has_cxx20() {
 
 has_python() { python3 -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))'; }
 
-# Checks for Debian's package, which belongs to the system's Python. Does not import it: that takes
-# seconds.
+# Checks for Debian's package, which belongs to the system's Python, without importing it: an import
+# takes seconds.
 has_torch() {
   /usr/bin/python3 -c 'import importlib.util as u, sys; sys.exit(not u.find_spec("torch"))'
 }
@@ -99,21 +100,21 @@ check_group() {
       need g++ "C++20: ${cxx[*]} must be GCC $gcc_major_min or Clang $clang_major_min" has_cxx20
       need cmake "the native build, 3.20 or newer" has_cmake
       need make "the native build" has make
-      need libflatbuffers-dev "headers of what both languages share" \
+      need libflatbuffers-dev "headers of the schemas that both languages share" \
         has_header flatbuffers/flatbuffers.h
       need libjpeg62-turbo-dev "JPEG images" has_header_after cstdio jpeglib.h
       need libpng-dev "PNG images" has_header png.h
       need zlib1g-dev "PNG images" has_header zlib.h
       need libeigen3-dev "matrices and Fourier transforms" has_header eigen3/Eigen/Core
-      need binutils "the addon's static libraries of images" has objcopy
-      need libnghttp2-dev "HTTP/2, which gRPC is" has_nghttp2
-      need libssl-dev "headers of TLS" has_header openssl/ssl.h
+      need binutils "the addon's static image libraries" has objcopy
+      need libnghttp2-dev "HTTP/2, for gRPC and REST" has_nghttp2
+      need libssl-dev "TLS headers" has_header openssl/ssl.h
       need node-llhttp "the parser of HTTP/1" has_llhttp
       ;;
     test)
       need libgtest-dev "GoogleTest, for the native tests" has_header gtest/gtest.h
-      need ccache "what is compiled for several builds is compiled once" has ccache
-      need ninja-build "parallel builds of chosen native tests" has ninja
+      need ccache "a cache that several builds share" has ccache
+      need ninja-build "parallel builds of selected native tests" has ninja
       local java="clients and evaluators in Java; their tests are skipped"
       want default-jdk-headless "$java" has javac
       want maven "$java" has mvn
@@ -121,11 +122,11 @@ check_group() {
       want zsh "zsh; a test of its completion is skipped" has zsh
       want fish "fish; a test of its completion is skipped" has fish
       want groff-base "groff; a test of the manual page is skipped" has groff
-      want python3-torch "PyTorch; its quick start is not run" has_torch
+      want python3-torch "PyTorch; its quick start is skipped" has_torch
       want prometheus "Prometheus; tests of the dashboard and its alerts are skipped" has promtool
-      want nginx-light "nginx; the comparison of framing with it, and it as a proxy, are skipped" \
+      want nginx-light "nginx; tests that compare HTTP framing or use a proxy are skipped" \
         has_nginx
-      want haproxy "HAProxy; it as a proxy is not tested" has_haproxy
+      want haproxy "HAProxy; its test as a proxy is skipped" has_haproxy
       want wrk "wrk; its test is skipped" has wrk
       want nghttp2-client "h2load; its test is skipped" has h2load
       want apache2-utils "ab; its test is skipped" has ab
@@ -134,7 +135,7 @@ check_group() {
       need openssl "certificates for tests of TLS" has openssl
       need flatbuffers-compiler "flatc, to check that generated code is fresh" has flatc
       need clang-14 "the fuzz targets" has clang++-14
-      need clang-format-14 "the form of C++ sources" has clang-format-14
+      need clang-format-14 "formatting of C++ sources" has clang-format-14
       need llvm-14 "readable stacks in sanitizer reports" has llvm-symbolizer-14
       need libclang-rt-14-dev "libFuzzer and sanitizer runtimes" has_libfuzzer
       ;;
@@ -143,12 +144,13 @@ check_group() {
       need nghttp2-client "gRPC load (h2load)" has h2load
       need libnghttp2-dev "gRPC load at a fixed rate" has_nghttp2
       local echo_server="gRPC's own C++ server; rows that are measured against it are skipped"
-      want nginx-light "TLS ended before a server; rows that are measured against it are skipped" \
+      want nginx-light "nginx, to terminate TLS; rows measured against it are skipped" \
         has_nginx
       want libgrpc++-dev "$echo_server" has_header grpcpp/grpcpp.h
       want protobuf-compiler-grpc "$echo_server" has grpc_cpp_plugin
       need protobuf-compiler "protoc, for the comparison with protobuf's own C++" has protoc
-      need libprotobuf-dev "the same" has_header google/protobuf/message.h
+      need libprotobuf-dev "protobuf's own C++, for the same comparison" \
+        has_header google/protobuf/message.h
       ;;
     *)
       echo "ensure-tools: unknown group '$1'; expected build, test or bench" >&2
@@ -169,7 +171,7 @@ check_all() {
 # Prints the optional packages that are missing; nothing fails for them.
 tell_wanted() {
   [ ${#wanted_packages[@]} -gt 0 ] || return 0
-  echo "serval: these packages are missing, it goes on without them:" >&2
+  echo "serval: these optional packages are missing, continuing without them:" >&2
   printf '%s\n' "${wanted_lines[@]}" >&2
 }
 
@@ -195,7 +197,7 @@ if [ "$(id -u)" -ne 0 ] || ! has apt-get >/dev/null || [ "${SERVAL_APT:-}" = nev
     [ "$(id -u)" -eq 0 ] || install="sudo $install"
     echo "serval: install them with:  $install" >&2
   else
-    echo "serval: the names are Debian's; install the like with this system's package tool" >&2
+    echo "serval: the names are Debian's; install the equivalents with your package manager" >&2
   fi
   [ ${#missing_packages[@]} -eq 0 ] || exit 1
   exit 0
@@ -218,7 +220,7 @@ install() {
 apt-get "${apt_options[@]}" update >"$log" 2>&1 || true
 if [ ${#missing_packages[@]} -gt 0 ] && ! install "${missing_packages[@]}"; then
   tail -20 "$log" >&2
-  echo "serval: apt-get could not install them; its last lines are above" >&2
+  echo "serval: apt-get failed to install them; its last lines are above" >&2
   exit 1
 fi
 # Installed separately, so that a missing optional package fails nothing.

@@ -38,7 +38,7 @@ export function addSub() {
   };
 }
 
-/** output = input, one element type, any shape given. */
+/** output = input, for one element type and the given shape. */
 export function identity(name, type, shape, input = 'input', output = 'output') {
   return {
     doc: `${output} = ${input}`,

@@ -1,6 +1,6 @@
-// Formats the sources: C++ by clang-format, TypeScript and JavaScript by Biome, as .clang-format
-// and biome.json say.
-//   node scripts/format.mjs [--check]      --check writes nothing: names what differs, exit 1
+// Formats the sources: C++ with clang-format, TypeScript and JavaScript with Biome, as
+// .clang-format and biome.json define.
+// node scripts/format.mjs [--check]      --check writes nothing: lists files that differ, exit 1
 // Build time only.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -10,6 +10,8 @@ import { fileURLToPath } from 'node:url';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 // Another version breaks lines differently.
 const CLANG_FORMAT = 'clang-format-14';
+// Generated and vendored files, which no rule of style covers.
+export const NOT_WRITTEN_HERE = /\/(generated|third_party)\//;
 const BIOME = join(root, 'node_modules', '@biomejs', 'cli-linux-x64', 'biome');
 
 function listed(...patterns) {
@@ -17,7 +19,7 @@ function listed(...patterns) {
   const { stdout } = spawnSync('git', args, { cwd: root, encoding: 'utf8' });
   return stdout
     .split('\n')
-    .filter((path) => path !== '' && !path.includes('/generated/') && existsSync(join(root, path)));
+    .filter((path) => path !== '' && !NOT_WRITTEN_HERE.test(path) && existsSync(join(root, path)));
 }
 
 function run(command, args) {

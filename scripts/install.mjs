@@ -1,7 +1,7 @@
-// npm's `dependencies` step, which makes a plain `npm install` of a checkout end with a server that
-// runs, and the first half of `prepack`. npm takes neither where the package is installed: what it
-// packs is built (docs/decisions/0009). `make` installs with --ignore-scripts and builds by itself,
-// so nothing is built twice. Build time only.
+// npm's `dependencies` step, which builds the server after a plain `npm install` of a checkout, and
+// the first half of `prepack`. npm runs neither when the package itself is installed: its contents
+// are built already (docs/decisions/0009). `make` installs with --ignore-scripts and builds
+// separately, so nothing is built twice. Build time only.
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,8 +13,8 @@ const has = (...path) => existsSync(join(root, ...path));
 function main() {
   if (!has('node_modules', '@nozbe', 'simdjson') || !has('node_modules', 'typescript')) {
     process.stderr.write(
-      'serval: a checkout is built with its devDependencies: `npm install` ' +
-        'without --omit=dev, or take the package that `npm pack` or `make package` writes\n',
+      'serval: building a checkout needs its devDependencies: run `npm install` ' +
+        'without --omit=dev, or use the package that `npm pack` or `make package` writes\n',
     );
     return 1;
   }

@@ -1,7 +1,10 @@
-// Lists the npm packages that run in the shipped program, and collects their licence texts. Build
+// Lists the npm packages that the shipped program contains, and collects their licence texts. Build
 // time only.
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 // Packages compiled into serval.node; their texts come from node_modules too. FlatBuffers' C++
 // headers come from the system and carry the same licence as the npm package of that name.
@@ -19,32 +22,22 @@ export const systemLicences = {
 };
 const SYSTEM_DOCS = '/usr/share/doc';
 
-// onnxruntime-node ships no licence file.
-const ONNX_RUNTIME_LICENCE = `MIT License
+const ONNX_RUNTIME_HEADER = "ONNX Runtime's C API header";
+// Vendored headers that are compiled into serval.node, each with its folder.
+export const vendoredLicences = { [ONNX_RUNTIME_HEADER]: 'native/third_party/onnxruntime' };
 
-Copyright (c) Microsoft Corporation
-
-Permission is hereby granted, free of charge, to any person obtaining a copy
-of this software and associated documentation files (the "Software"), to deal
-in the Software without restriction, including without limitation the rights
-to use, copy, modify, merge, publish, distribute, sublicense, and/or sell
-copies of the Software, and to permit persons to whom the Software is
-furnished to do so, subject to the following conditions:
-
-The above copyright notice and this permission notice shall be included in all
-copies or substantial portions of the Software.
-
-THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR
-IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY,
-FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE
-AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER
-LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM,
-OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE
-SOFTWARE.
+// onnxruntime-node ships no licence file; its licence is that of the header.
+function onnxRuntimeLicence() {
+  return `${vendoredText(ONNX_RUNTIME_HEADER)}
 
 ONNX Runtime itself contains third-party code, listed in the file
 ThirdPartyNotices.txt of its source repository, github.com/microsoft/onnxruntime.
 `;
+}
+
+function vendoredText(name) {
+  return readFileSync(join(root, vendoredLicences[name], 'LICENSE'), 'utf8').trim();
+}
 
 // Returns the sorted names of the packages that `roots` need at run time, including themselves.
 // `leaves` are included without their dependencies. `lock` is package-lock.json's `packages`.
@@ -68,7 +61,7 @@ export function runtimeClosure(lock, roots, leaves = []) {
 }
 
 function licenceText(modules, name) {
-  if (name === 'onnxruntime-node') return ONNX_RUNTIME_LICENCE;
+  if (name === 'onnxruntime-node') return onnxRuntimeLicence();
   const folder = join(modules, name);
   const files = readdirSync(folder).filter((file) => /^(licen[cs]e|copying|notice)/i.test(file));
   // The package's LICENSE covers its JavaScript; the sources that we compile have another one.
@@ -80,8 +73,8 @@ function licenceText(modules, name) {
     .join('\n\n');
 }
 
-// Writes one file with every package's name, version, licence name and text. `systemNames` lists
-// libraries, each with its Debian package.
+// Writes one file with every package's name, version, licence name and text, and the vendored
+// headers. `systemNames` lists libraries, each with its Debian package.
 export function writeLicences(path, modules, names, systemNames) {
   const parts = names.map((name) => {
     const manifest = join(modules, name, 'package.json');
@@ -97,6 +90,10 @@ export function writeLicences(path, modules, names, systemNames) {
     const rule = '='.repeat(80);
     const text = readFileSync(file, 'utf8').trim();
     parts.push(`${rule}\n${name} (see below)\n${rule}\n\n${text}\n`);
+  }
+  for (const name of Object.keys(vendoredLicences)) {
+    const rule = '='.repeat(80);
+    parts.push(`${rule}\n${name} (MIT)\n${rule}\n\n${vendoredText(name)}\n`);
   }
   writeFileSync(path, `Software that is part of this package.\n\n${parts.join('\n')}`);
 }

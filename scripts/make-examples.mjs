@@ -1,6 +1,6 @@
-// Writes examples/models, a model repository in Triton's layout. Deterministic: run again, nothing
-// changes. Needs `npm run build:ts` first. Build time only.
-//   node scripts/make-examples.mjs [folder]
+// Writes examples/models, a model repository in Triton's layout. Deterministic: a second run
+// changes nothing. Needs `npm run build:ts` first. Build time only.
+// node scripts/make-examples.mjs [folder]
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -23,10 +23,10 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const packaging = join(root, 'scripts', 'packaging');
 const BYTES_MAX = 80e6;
 
-// Made by this script, not copied from the checkout.
+// Files that this script makes instead of copying them from the checkout.
 const MADE = new Set(['prebuilt', 'man', 'THIRD-PARTY-LICENSES.txt']);
 
-// Writes the parts of our package.json that a user of the package needs.
+// Writes the parts of package.json that a user of the package needs.
 function writeManifest(manifest, stage) {
   const names = [
     'name',
@@ -71,7 +71,8 @@ function setModes(folder, executable) {
   }
 }
 
-// Returns one time stamp for every file, that of the last commit: a rebuild gives the same bytes.
+// Returns one time stamp for all files, that of the last commit, so that a rebuild gives the same
+// bytes.
 function timeStamp() {
   if (process.env.SOURCE_DATE_EPOCH !== undefined) return process.env.SOURCE_DATE_EPOCH;
   try {

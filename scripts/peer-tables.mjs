@@ -1,8 +1,7 @@
-// Writes what becomes of the other servers' flags and fields (ts/config/peers) into the pages
-// "coming from TensorFlow Serving" and "coming from Triton", and the options of ONNX Runtime that a
-// model's configuration may set into their page, between marks. With --check compares instead and
-// exits 1 when a page is stale. Reads the sources: nothing has to be built. Build time
-// only.
+// Writes tables into pages, between marks: the other servers' flags and fields (ts/config/peers)
+// into "coming from TensorFlow Serving" and "coming from Triton", and the options of ONNX Runtime
+// that a model's configuration may set into their page. With --check it compares instead and exits
+// 1 when a page is stale. Reads the sources, so nothing has to be built. Build time only.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -57,7 +56,7 @@ const WORDS = {
   'not here': 'refused',
 };
 
-// Returns a table of flags. `spell` writes a flag's name as the peer does. Neighbours that only say
+// Returns a table of flags. `spell` writes a flag's name as the peer does. Adjacent flags with only
 // "the same" share a line.
 export function flagTable(flags, peer, spell, findFlag) {
   const lines = [];
@@ -70,7 +69,7 @@ export function flagTable(flags, peer, spell, findFlag) {
     const what = state === 'works' ? same : WORDS[state];
     const said = joined(
       note,
-      taken === '' ? '' : `${taken} is taken`,
+      taken === '' ? '' : `${taken} is accepted`,
       page === '' ? '' : `see ${link(page)}`,
     );
     const right = `| ${what} | ${cell(said)} |`;

@@ -5,24 +5,39 @@ import { existsSync } from 'node:fs';
 import { echo, meant, visible } from './base/text.js';
 import { ErrorCode, reasonOf } from './base/errors.js';
 import { surviveLostOutput } from './base/logger.js';
+import type { CommandName } from './cli/help/commands.js';
 import { serveCommand } from './cli/serve/serve-command.js';
 import { isUsageError, UsageError } from './cli/usage.js';
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
-const COMMANDS = [
-  'serve',
-  'predict',
-  'bench',
-  'inspect',
-  'import',
-  'gpu',
-  'doctor',
-  'key',
-  'completion',
-  'version',
-  'help',
-];
+
+type Run = (args: readonly string[]) => Promise<number>;
+
+// The row of a command in ts/cli/help/commands.ts requires one here.
+const COMMANDS: Readonly<Record<CommandName, Run>> = {
+  serve: serveCommand,
+  predict: async (args) => (await import('./cli/predict/predict-command.js')).predictCommand(args),
+  bench: async (args) => (await import('./cli/bench/bench-command.js')).benchCommand(args),
+  inspect: async (args) => (await import('./cli/inspect/inspect-command.js')).inspectCommand(args),
+  import: async (args) => (await import('./cli/import/import-command.js')).importCommand(args),
+  gpu: async (args) => (await import('./cli/gpu/gpu-command.js')).gpuCommand(args),
+  doctor: async (args) => (await import('./cli/gpu/doctor-command.js')).doctorCommand(args),
+  key: async (args) => (await import('./cli/key/key-command.js')).keyCommand(args),
+  completion: async (args) =>
+    (await import('./cli/help/completion-command.js')).completionCommand(args),
+  version: printVersion,
+  help,
+};
+// Flags in the place of a command.
+const FLAGS: Readonly<Record<string, CommandName>> = {
+  '--version': 'version',
+  '-v': 'version',
+  '--help': 'help',
+  '-h': 'help',
+};
+
+const isCommand = (word: string): word is CommandName => Object.hasOwn(COMMANDS, word);
 
 /**
  * Runs one command and sets the process's exit code; `serve` returns once the server is up. 1: it
@@ -44,54 +59,12 @@ async function run(args: readonly string[]): Promise<number> {
   const asked = askedFor(rest);
   if (asked.includes('version')) return printVersion();
   if (asked.length > 0) return help(command === 'help' ? rest : [command ?? '', ...asked.slice(1)]);
-  switch (command) {
-    case 'serve':
-      return serveCommand(rest);
-    case 'predict': {
-      const { predictCommand } = await import('./cli/predict/predict-command.js');
-      return predictCommand(rest);
-    }
-    case 'bench': {
-      const { benchCommand } = await import('./cli/bench/bench-command.js');
-      return benchCommand(rest);
-    }
-    case 'inspect': {
-      const { inspectCommand } = await import('./cli/inspect/inspect-command.js');
-      return inspectCommand(rest);
-    }
-    case 'import': {
-      const { importCommand } = await import('./cli/import/import-command.js');
-      return importCommand(rest);
-    }
-    case 'gpu': {
-      const { gpuCommand } = await import('./cli/gpu/gpu-command.js');
-      return gpuCommand(rest);
-    }
-    case 'doctor': {
-      const { doctorCommand } = await import('./cli/gpu/doctor-command.js');
-      return doctorCommand(rest);
-    }
-    case 'key': {
-      const { keyCommand } = await import('./cli/key/key-command.js');
-      return keyCommand(rest);
-    }
-    case 'completion': {
-      const { completionCommand } = await import('./cli/help/completion-command.js');
-      return completionCommand(rest);
-    }
-    case 'version':
-    case '--version':
-    case '-v':
-      return printVersion();
-    case 'help':
-    case '--help':
-    case '-h':
-      return help(rest);
-    case undefined:
-      throw new UsageError(ErrorCode.InvalidArgument, 'expected a command; see `serval help`');
-    default:
-      throw new UsageError(ErrorCode.InvalidArgument, unknownCommand(command));
+  if (command === undefined) {
+    throw new UsageError(ErrorCode.InvalidArgument, 'expected a command; see `serval help`');
   }
+  const name = Object.hasOwn(FLAGS, command) ? FLAGS[command] : command;
+  if (name !== undefined && isCommand(name)) return COMMANDS[name](rest);
+  throw new UsageError(ErrorCode.InvalidArgument, unknownCommand(command));
 }
 
 /**
@@ -119,7 +92,7 @@ async function printVersion(): Promise<number> {
 }
 
 function unknownCommand(command: string): string {
-  const near = meant(command, COMMANDS);
+  const near = meant(command, Object.keys(COMMANDS));
   const serve = existsSync(command) ? '; did you mean "serve" before it?' : '.';
   return `unknown command ${echo(command)}${near || serve} See \`serval help\``;
 }

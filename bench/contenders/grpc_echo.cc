@@ -23,7 +23,7 @@ class UnaryEcho : public grpc::ServerGenericBidiReactor {
     if (ok) {
       StartWriteAndFinish(&message_, {}, grpc::Status::OK);
     } else {
-      Finish({grpc::StatusCode::INTERNAL, "no message came"});
+      Finish({grpc::StatusCode::INTERNAL, "no message received"});
     }
   }
   void OnDone() override { delete this; }
@@ -48,7 +48,7 @@ class StreamEcho : public grpc::ServerGenericBidiReactor {
     if (ok) {
       StartRead(&message_);
     } else {
-      Finish({grpc::StatusCode::UNAVAILABLE, "the client is gone"});
+      Finish({grpc::StatusCode::UNAVAILABLE, "the client disconnected"});
     }
   }
   void OnDone() override { delete this; }

@@ -118,7 +118,7 @@ async function accepting(port, ended) {
     });
     if (isThere) return;
     if (ended() !== '') throw new Error(ended());
-    if (performance.now() > limit) throw new Error(`nginx accepts nothing on port ${port}`);
+    if (performance.now() > limit) throw new Error(`nginx accepts no connections on port ${port}`);
     await new Promise((resolve) => {
       setTimeout(resolve, LOOK_MS);
     });

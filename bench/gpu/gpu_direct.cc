@@ -1,15 +1,15 @@
 // ONNX Runtime alone on a GPU, through its C ABI, with an I/O binding: the reference for a server.
 //
-//   gpu_direct MODEL.onnx --library PATH --batch N --threads N --inputs FILE --answer FILE
-//     [--device N]
+// gpu_direct MODEL.onnx --library PATH --batch N --threads N --inputs FILE --answer FILE [--device
+// N]
 //
 // INPUTS holds the bytes of all inputs, in the model's order; free dimensions of the model equal
-// the batch. There is one session; each of the threads has its own binding, stream, and memory on
-// host and device. A run has the minimal cost of a remote request: pinned memory of the host to the
-// device, the session on its binding, outputs back to pinned memory. Before the first line is
-// printed, ANSWER contains the bytes of the first run's outputs. Prints {"event":"ready"}; then,
-// for each line of stdin with a number of seconds, one line: all threads ran as fast as they could
-// for that time. Runs that had begun by then were completed, and count.
+// the batch. There is one session; each thread has its own binding, stream, and memory on host and
+// device. A run does the minimum of a remote request: it copies pinned host memory to the device,
+// runs the session on its binding, and copies outputs back to pinned memory. Before the first line
+// is printed, ANSWER contains the bytes of the first run's outputs. Prints {"event":"ready"}; then
+// one line for each line of stdin with a number of seconds, for which all threads run as fast as
+// they can. Runs that have begun by the end of that time are completed and counted.
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
@@ -139,7 +139,7 @@ void read_inputs(Direct& direct) {
     const OrtTensorTypeAndShapeInfo* info = nullptr;
     direct.check(api.SessionGetInputTypeInfo(direct.session, i, type.out()));
     direct.check(api.CastTypeInfoToTensorInfo(type.get(), &info));
-    if (info == nullptr) fail("input " + port.name + " is no tensor");
+    if (info == nullptr) fail("input " + port.name + " is not a tensor");
     read_shape(direct, info, port);
   }
 }

@@ -65,7 +65,7 @@ async function measureModel(context, groups, progress) {
   const servers = new Map();
   const rows = [];
   try {
-    progress(`${model.title}: its file, and servers of it`);
+    progress(`${model.title}: writing its file and starting its servers`);
     const folder = modelFolder(context.modelsFolder, model, shape);
     for (const mode of options.modes) {
       servers.set(mode, await startServer(context, groups, folder, mode));

@@ -1,9 +1,9 @@
 // The project's load client (native/load, in the addon of this checkout) as a separate process on
-// the load core: one load, described by a plan file. Its one busy thread is the client's.
+// the load core: one load, described by a schedule file. Its one busy thread is the client's.
 //
-//   client.mjs PLAN_FILE SECONDS
+//   client.mjs SCHEDULE_FILE SECONDS
 //
-// PLAN_FILE is JSON: {target, traffic, plan} as in ts/cli/bench/load/native-client.ts, with
+// SCHEDULE_FILE is JSON: {target, traffic, schedule} as in ts/cli/bench/load/native-client.ts, with
 // `bodyFiles` in place of the bodies; `hold: true` keeps the connections idle until stdin ends, and
 // prints a ready line first. Prints one line of JSON: {"requests", "elapsedUs", "p50Us", "p99Us",
 // "p999Us", "maxUs", "lateUs": 99th percentile of a request's delay after its due time,
@@ -15,8 +15,10 @@ import { fileURLToPath } from 'node:url';
 const ADDON = fileURLToPath(new URL('../../build/Release/serval.node', import.meta.url));
 const LEAD_MS = 2;
 
-const [planFile, seconds] = process.argv.slice(2);
-const { target, traffic, bodyFiles, plan, hold } = JSON.parse(readFileSync(planFile, 'utf8'));
+const [scheduleFile, seconds] = process.argv.slice(2);
+const { target, traffic, bodyFiles, schedule, hold } = JSON.parse(
+  readFileSync(scheduleFile, 'utf8'),
+);
 const bodies = bodyFiles.map((file) => readFileSync(file));
 const native = createRequire(import.meta.url)(ADDON);
 
@@ -66,5 +68,5 @@ const client = native.clientOpen(target, (problem, result) => {
   else native.clientOrder(client, { begins: Number(process.hrtime.bigint()) / 1e6 + LEAD_MS });
 });
 if (client === 0) end({ error: 'the addon has no load client, or no thread for it' });
-const whole = { ...plan, measureMs: Number(seconds) * 1000 };
-native.clientOrder(client, { traffic: { ...traffic, bodies }, plan: whole });
+const whole = { ...schedule, measureMs: Number(seconds) * 1000 };
+native.clientOrder(client, { traffic: { ...traffic, bodies }, schedule: whole });

@@ -2,7 +2,7 @@
 // project's own client, which reads into one large buffer and counts the requests in flight at the
 // end. wrk drops those, and reads 8 KiB at a time, so that it would be the bottleneck. Control
 // plane.
-import { nativeLoad, planOf } from './native-load.mjs';
+import { nativeLoad, scheduleOf } from './native-load.mjs';
 
 /** {method, path, headers, body} -> the bytes of an HTTP/1.1 request. Pure. */
 export function requestBytes(host, request) {
@@ -20,6 +20,6 @@ export function requestBytes(host, request) {
  * Returns measure(seconds) -> sample.
  */
 export function closedLoopLoad(context, server, request, connections = 1) {
-  const plan = planOf({ how: 'whole', connections, count: connections });
-  return nativeLoad(context, server, request, { http2: false, plan });
+  const schedule = scheduleOf({ how: 'whole', connections, count: connections });
+  return nativeLoad(context, server, request, { http2: false, schedule });
 }

@@ -37,7 +37,7 @@ export function parseH2load(output, log, answerBytes) {
   const meanBytes = dataBytes / statuses[0];
   const wanted = answerBytes + FRAME_HEADER_BYTES;
   if (Math.abs(meanBytes - wanted) > 0.02 * wanted) {
-    throw new Error(`h2load: answers of ${meanBytes} bytes on average, expected ${wanted}`);
+    throw new Error(`h2load: responses of ${meanBytes} bytes on average, expected ${wanted}`);
   }
   const latencies = log
     .split('\n')

@@ -9,11 +9,11 @@ import { processCpuNs } from '../machine.mjs';
 export const CLIENT = fileURLToPath(new URL('client.mjs', import.meta.url));
 const SPARE_MS = 60_000;
 const LATE_NOTED = 0.1;
-/** The time for which responses are awaited after the end: slow models take seconds. */
+/** How long responses are awaited after the end: slow models take seconds. */
 const GRACE_MS = 10_000;
 /**
- * With this few requests in flight, those that end after the time count, together with the time
- * until they end.
+ * Up to this number of requests in flight, requests that end after the measured time count, and the
+ * time is extended until they end.
  */
 const FEW = 4;
 
@@ -41,7 +41,7 @@ export function parseLoad(output) {
 }
 
 /**
- * Returns the plan for `how`:
+ * Returns the schedule for `how`:
  *
  * - 'closed': `count` in flight, distributed over the connections;
  * - 'whole': the same, and the time ends with the last response;
@@ -51,7 +51,7 @@ export function parseLoad(output) {
  *
  * Pure.
  */
-export function planOf({ how, connections, count }) {
+export function scheduleOf({ how, connections, count }) {
   const isOpen = how === 'open';
   const counts = { connections, connectionsMax: connections, graceMs: GRACE_MS, warmupMs: 0 };
   if (isOpen) {
@@ -63,10 +63,10 @@ export function planOf({ how, connections, count }) {
 }
 
 /**
- * Writes the plan file for client.mjs. `server`: {host, port, ca, metadata}; `request`: {judged,
- * method, path, headers, body, responseBytes}. Returns its path.
+ * Writes the schedule file for client.mjs. `server`: {host, port, ca, metadata}; `request`:
+ * {judged, method, path, headers, body, responseBytes}. Returns its path.
  */
-export function planFile(context, server, request, { http2, plan, hold = false }) {
+export function scheduleFile(context, server, request, { http2, schedule, hold = false }) {
   const stem = join(context.tempDir, `load-${context.nextId()}`);
   writeFileSync(`${stem}.body`, request.body ?? '');
   const { host, port, ca, metadata = {} } = server;
@@ -79,7 +79,7 @@ export function planFile(context, server, request, { http2, plan, hold = false }
     target: { host, port, http2, ...(ca === undefined ? {} : { tlsCa: String(ca) }) },
     traffic: { judged, method, authority: `${host}:${port}`, path, fields, responseBytes },
     bodyFiles: [`${stem}.body`],
-    plan,
+    schedule,
     hold,
   };
   writeFileSync(`${stem}.json`, JSON.stringify(file));
@@ -89,7 +89,7 @@ export function planFile(context, server, request, { http2, plan, hold = false }
 /** Prepares a load on `server` ({host, port, pid}). Returns measure(seconds) -> sample, with the
  * server's CPU time per request. */
 export function nativeLoad(context, server, request, options) {
-  const file = planFile(context, server, request, options);
+  const file = scheduleFile(context, server, request, options);
   return async (seconds) => {
     const before = processCpuNs(server.pid);
     const timeoutMs = seconds * 1000 + SPARE_MS;

@@ -64,7 +64,7 @@ Options parse(int count, char** arguments) {
   return options;
 }
 
-// One operator over FP32 data of `dims`: free dimensions put a guard before it.
+// One operator over FP32 data of `dims`: free dimensions make the engine add a guard before it.
 onnx::Model one_operator(std::string_view op, const std::vector<onnx::Dim>& dims) {
   onnx::Model model;
   std::vector<std::string> inputs = {"x"}, outputs = {"y"};
@@ -120,7 +120,7 @@ std::vector<double> best_ns(int iterations, const std::vector<std::function<void
   return best;
 }
 
-// A second session over the same file, with equivalent options and nothing else of ours.
+// A second session over the same file, with equivalent options and nothing else of Serval's.
 OrtSession* bare_session(const OrtRuntime& runtime, const std::string& path) {
   const OrtApi& api = *runtime.api;
   OrtSessionOptions* options = nullptr;

@@ -180,8 +180,8 @@ int main(int count, char** arguments) {
   bench_trace("trace, rate 0", {true, 0, -1});
   bench_trace("trace, a context that is not sampled", {true, 1, -1}, kUnsampled);
 #ifdef SERVAL_BENCH_KEYS
-  bench_keys("key, let in before", 1);
-  bench_keys("key, let in before, one of 100", 100);
+  bench_keys("key, accepted before", 1);
+  bench_keys("key, accepted before, one of 100", 100);
 #endif
   return 0;
 }

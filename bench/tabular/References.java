@@ -1,11 +1,12 @@
-// What models of columns are compared with: JPMML-Evaluator and MLeap's runtime, in one thread of a
-// warmed JVM. Rows are read, and numbers parsed, before the clock starts. Run from its source:
-//   java -cp JARS References.java pmml MODEL.pmml ROWS ANSWERS OUTPUT   all of ROWS (tab-separated
-//     doubles below a header of field names) scored one by one are one call
-//   java -cp JARS References.java mleap BUNDLE.zip FRAME ANSWERS OUTPUT transform() of a LeapFrame
-// Warms up, writes the column OUTPUT to ANSWERS, a number a line, and prints {"event": "ready"};
-// then each line of stdin is a number of seconds: calls for so long, and prints {"usPerRequest",
-// "perSecond", "cpuUs", "requests"}.
+// The references for tabular models: JPMML-Evaluator and MLeap's runtime, in one thread of a warm
+// JVM. Rows are read, and numbers parsed, before the clock starts. Run from its source:
+//   java -cp JARS References.java pmml MODEL.pmml ROWS ANSWERS OUTPUT  one call scores all of ROWS
+//     (tab-separated doubles below a header of field names), one by one
+//   java -cp JARS References.java mleap BUNDLE.zip FRAME ANSWERS OUTPUT  one call is transform() of
+//     a LeapFrame
+// Warms up, writes the column OUTPUT to ANSWERS, one number per line, and prints
+// {"event": "ready"}. Then, for each line of stdin with a number of seconds, makes calls for that
+// time and prints {"usPerRequest", "perSecond", "cpuUs", "requests"}.
 import java.io.BufferedReader;
 import java.io.File;
 import java.io.InputStreamReader;
@@ -36,12 +37,12 @@ import scala.Option;
 public class References {
   private static final double WARM_SECONDS = 5;
 
-  /** One call of what is measured; answers what the column OUTPUT has. */
+  /** Makes one measured call; returns the column OUTPUT. */
   interface Call {
     List<Double> answer() throws Exception;
   }
 
-  // Where results go, so that no call can be left out.
+  // Receives the results, so that the JVM cannot remove a call.
   static List<Double> last;
 
   public static void main(String[] arguments) throws Exception {

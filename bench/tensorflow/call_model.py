@@ -2,8 +2,9 @@
 
 call_model.py VERSION_FOLDER REQUEST ANSWER THREADS. REQUEST is a JSON file: {"alias", and either
 "shape" and "floats": a file of float32, or "strings": a list of base64}. Writes the first output's
-float32 values to ANSWER, prints {"event": "ready"}; then each line of stdin is a number of seconds:
-calls for so long, and prints {"usPerRequest", "perSecond", "p50Us", "cpuUs", "requests"}.
+float32 values to ANSWER and prints {"event": "ready"}. Then, for each line of stdin with a number
+of seconds, makes calls for that time and prints {"usPerRequest", "perSecond", "p50Us", "cpuUs",
+"requests"}.
 """
 import base64
 import json
@@ -18,7 +19,7 @@ WARM_CALLS = 3
 
 
 def read_input(request):
-    """The tensor that is sent, made once: what a client sends is not TensorFlow's work."""
+    """The input tensor, made once: a client's work is not TensorFlow's."""
     if "strings" in request:
         return tf.constant([base64.b64decode(text) for text in request["strings"]])
     return tf.constant(np.fromfile(request["floats"], np.float32).reshape(request["shape"]))
@@ -47,7 +48,7 @@ def measure(call, seconds):
 
 
 def main():
-    """Loads, warms up, answers lines."""
+    """Loads the model, warms up, then measures for each line."""
     folder, request_file, answer_file, threads = sys.argv[1:]
     tf.config.threading.set_intra_op_parallelism_threads(int(threads))
     tf.config.threading.set_inter_op_parallelism_threads(int(threads))

@@ -1,4 +1,4 @@
-"""Makes the TensorFlow models of the benchmarks: make_models.py FOLDER. Seeded: always the same.
+"""Makes the TensorFlow models of the benchmarks: make_models.py FOLDER. Seeded: the same each time.
 
 Image models have 224 x 224 inputs and 1,000 classes. Test time only.
 """
@@ -15,7 +15,7 @@ SEED = 20_240_131
 
 
 def save_image_model(name, folder):
-    """One of Keras's families with seeded weights; normalisation as after training."""
+    """A model of a Keras family, with seeded weights and normalisation as after training."""
     keras.utils.set_random_seed(SEED)
     model = getattr(keras.applications, name)(weights=None, classifier_activation="softmax")
     rng = np.random.default_rng(SEED)
@@ -35,7 +35,7 @@ def save_image_model(name, folder):
 
 
 def save_classifier(folder):
-    """Linear over serialized Examples of FEATURES floats: the classify signature."""
+    """A linear model of serialized Examples of FEATURES floats, with a classify signature."""
     rng = np.random.default_rng(SEED)
     module = tf.Module()
     module.weights = tf.Variable(rng.standard_normal((FEATURES, CLASSES)).astype(np.float32))
@@ -52,7 +52,7 @@ def save_classifier(folder):
 
 
 def set_method(folder, method):
-    """TensorFlow 2 writes predict as every signature's method; classify is said by the file."""
+    """Sets a signature's method in the file: TensorFlow 2 writes predict for every signature."""
     from tensorflow.core.protobuf import saved_model_pb2
     path = folder / "saved_model.pb"
     message = saved_model_pb2.SavedModel.FromString(path.read_bytes())
@@ -61,7 +61,7 @@ def set_method(folder, method):
 
 
 def save_half_plus_two(folder):
-    """x / 2 + 2 of any shape, as TensorFlow Serving's own example."""
+    """x / 2 + 2 for any shape, like TensorFlow Serving's example."""
     module = tf.Module()
     module.a, module.b = tf.Variable(0.5), tf.Variable(2.0)
 
@@ -72,7 +72,7 @@ def save_half_plus_two(folder):
 
 
 def main():
-    """All models, each as FOLDER/<name>/1."""
+    """Makes all models, each as FOLDER/<name>/1."""
     folder = pathlib.Path(sys.argv[1])
     for name, family in (("resnet50", "ResNet50"), ("mobilenet_v2", "MobileNetV2"),
                          ("efficientnet_b0", "EfficientNetB0")):

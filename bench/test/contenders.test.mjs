@@ -36,7 +36,7 @@ test('the gRPC echo returns the message', async (t) => {
   await assert.rejects(callOnce(echo, '/a.B/C', message), /UNIMPLEMENTED/);
 });
 
-test('the closed loop measures whole answers', async (t) => {
+test('the closed loop measures whole responses', async (t) => {
   const context = makeContext(t);
   const echo = await startUwsEcho(context);
   t.after(echo.stop);
@@ -48,7 +48,7 @@ test('the closed loop measures whole answers', async (t) => {
   await assert.rejects(get(0.05), /load: status 404/);
 });
 
-test('the open loop keeps its rate, compares answers and ends when told', async (t) => {
+test('the open loop keeps its rate, compares responses and ends on command', async (t) => {
   const context = makeContext(t);
   const echo = await startUwsEcho(context);
   t.after(echo.stop);
@@ -123,7 +123,7 @@ test('a pair alternates, and a failure becomes a row with the reason', async (t)
   assert.match((await runWorkload(late, workload))[0].error, /over the limit of 100 s/);
 });
 
-test('a server that dies before it is ready, and a failing command, say why', async () => {
+test('a server that dies before it is ready, and a failing command, report the reason', async () => {
   const cores = pickCores().all;
   const die = ['-e', 'process.stderr.write("because\\n"); process.exit(3)'];
   const why = /ended with 3.*because/s;

@@ -26,7 +26,7 @@ function elementsOf(file) {
   return found;
 }
 
-test('a forest has as many trees of as many nodes as asked for', (t) => {
+test('a forest has the requested number of trees and nodes', (t) => {
   const { file, counts } = made(t, { trees: 3, depth: 4, features: 5 });
   assert.deepEqual(counts, { trees: 3, nodes: 3 * 31, bytes: statSync(file).size });
   const found = elementsOf(file);
@@ -58,7 +58,7 @@ test('leaves of classifiers have distributions and the most frequent label', (t)
   }
 });
 
-test('a size is reached and not passed by more than a tree; two runs are alike', (t) => {
+test('a document exceeds its size by at most one tree; two runs make the same file', (t) => {
   const [one, two] = [1, 2].map(() => made(t, { megabytes: 1 }));
   const { bytes, trees } = one.counts;
   assert.ok(bytes >= 2 ** 20 && bytes < 2 ** 20 + bytes / (trees - 1), `${bytes}`);

@@ -26,7 +26,7 @@ async function openNginx(t, context, kind, upstream) {
   return front;
 }
 
-test('one word chooses the rows; TLS over HTTP alone is judged', () => {
+test('one word selects the rows; only TLS over HTTP has a target', () => {
   const ids = ['keys-rest', 'keys-grpc', 'tls-http-v1', 'tls-http', 'tls-grpc'];
   assert.deepEqual(
     frontDoor.map(({ id }) => id),
@@ -41,7 +41,7 @@ test('one word chooses the rows; TLS over HTTP alone is judged', () => {
   assert.ok(frontDoor.every(({ metric }) => metric === 'rate'));
 });
 
-test("nginx's configuration names its files and hands on by the right protocol", () => {
+test("nginx's configuration names its files and forwards with the right protocol", () => {
   const given = { port: 5, upstream: { host: 'h', port: 6 }, folder: '/f', isRoot: false };
   const files = { certificate: '/c', key: '/k' };
   const http = nginxConfig({ ...given, ...files, kind: 'http' });
@@ -57,7 +57,7 @@ test("nginx's configuration names its files and hands on by the right protocol",
   assert.doesNotMatch(grpc, /proxy_pass/);
 });
 
-test('a request over TLS trusts the certificate that it is given, and no other', async (t) => {
+test('a request over TLS trusts only the given certificate', async (t) => {
   const context = testContext(t);
   const [{ certificate, key, ca }, other] = [makeCertificate(context), makeCertificate(context)];
   const pems = { cert: readFileSync(certificate), key: readFileSync(key) };
@@ -84,7 +84,7 @@ test('a request over TLS trusts the certificate that it is given, and no other',
   assert.deepEqual([schemeOf(at), schemeOf({})], ['https', 'http']);
 });
 
-test('nginx ends TLS before HTTP', async (t) => {
+test('nginx terminates TLS for HTTP', async (t) => {
   const context = testContext(t);
   const echo = await startUwsEcho(context);
   t.after(echo.stop);
@@ -95,7 +95,7 @@ test('nginx ends TLS before HTTP', async (t) => {
   await assert.rejects(sendOnce({ ...front, ca: undefined }, request), /400/);
 });
 
-test('nginx ends TLS before gRPC', async (t) => {
+test('nginx terminates TLS for gRPC', async (t) => {
   const context = testContext(t);
   const echo = await startGrpcEcho(context);
   t.after(echo.stop);

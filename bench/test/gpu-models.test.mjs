@@ -31,7 +31,7 @@ async function answer(session, inputs) {
 const spreadOf = (values) => Math.max(...values) - Math.min(...values);
 
 for (const model of MODELS) {
-  test(`${model.name}: rows are answered alone and together alike, and not all the same`, async (t) => {
+  test(`${model.name}: rows have the same results alone and together, and differ from each other`, async (t) => {
     const folder = temporary(t);
     writeModel(folder, model, model.tiny);
     const session = await InferenceSession.create(join(folder, 'model.onnx'));
@@ -87,7 +87,7 @@ class Counter {
   integers = (name) => name;
 }
 
-test('the measured models have as many weights as their papers state', () => {
+test('the measured models have the numbers of weights that their papers state', () => {
   const counted = ({ build, shape }) => {
     const weights = new Counter();
     const { graph } = build(weights, shape);
@@ -106,7 +106,7 @@ test('the measured models have as many weights as their papers state', () => {
   assert.equal(counted(of('mlp')).count, 3 * (1024 * 1024 + 1024) + 1024 * 10 + 10);
 });
 
-test('files are made once, the same each time; another shape is another folder', (t) => {
+test('files are made once and are reproducible; another shape has another folder', (t) => {
   const parent = temporary(t);
   const model = of('mlp');
   const folder = modelFolder(parent, model, model.tiny);

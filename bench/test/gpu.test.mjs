@@ -17,7 +17,7 @@ const GRPC = { ...CHOSEN, paths: ['grpc'] };
 const [RESNET] = MODELS;
 const GROUP = (inFlight) => ({ id: `resnet50-b8-x${inFlight}`, model: RESNET, batch: 8, inFlight });
 
-test('the command line', () => {
+test('the command line is parsed, and wrong values name their flag', () => {
   const options = parseGpuOptions([]);
   assert.deepEqual(options.batches, [1, 8, 64]);
   assert.deepEqual([options.paths, options.tiny, options.servalArgs], [PATHS, false, []]);
@@ -30,7 +30,7 @@ test('the command line', () => {
   assert.deepEqual(parseGpuOptions(['--modes', 'isolated']).modes, ['isolated']);
 });
 
-test('each model with each batch, one and sixteen in flight; --only chooses', () => {
+test('every model is measured with every batch, one and sixteen in flight; --only selects', () => {
   const all = groupsOf(MODELS, { batches: [1, 8, 64] });
   assert.equal(all.length, 18);
   assert.deepEqual(
@@ -187,7 +187,7 @@ test('a failure is reported in each of its rows, and the others continue', async
   assert.match(markdownTable(rows), /\| ERROR \| .*no\/checkout/);
 });
 
-test('an answer is held to that of the runtime alone, by its largest value', () => {
+test('a response is compared with that of the runtime alone, relative to its largest value', () => {
   const expected = Float32Array.of(-100, 0.5);
   expectClose('y', Float32Array.of(-101, 0.9), expected);
   assert.throws(() => expectClose('y', Float32Array.of(-100, 3), expected), /y\[1\]: got 3/);

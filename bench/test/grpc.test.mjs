@@ -9,7 +9,7 @@ import { startCppGrpcEcho, startGrpcEcho } from '../contenders/echoes.mjs';
 import { buildProgram, hasTarget } from '../context.mjs';
 import { grpcLoad, holdGrpc, oneAtATime } from '../load/grpc-load.mjs';
 import { grpcFrame } from '../load/h2load.mjs';
-import { nativeLoad, parseLoad, planOf } from '../load/native-load.mjs';
+import { nativeLoad, parseLoad, scheduleOf } from '../load/native-load.mjs';
 import { pickCores } from '../machine.mjs';
 import { Skipped } from '../runner.mjs';
 import { testContext } from './support.mjs';
@@ -96,13 +96,13 @@ test("the client's line becomes a sample; a late client is reported", () => {
   assert.throws(() => parseLoad(JSON.stringify({ ...line, requests: 0 })), /no request was/);
 });
 
-test('a program without its libraries is no target of the build', () => {
+test('a program without its libraries is not a target of the build', () => {
   assert.equal(hasTarget('... all\n... grpc_echo\n', 'grpc_echo'), true);
   assert.equal(hasTarget('grpc_echo: phony\n', 'grpc_echo'), true);
   assert.equal(hasTarget('... grpc_echo_other\n', 'grpc_echo'), false);
 });
 
-test('the C++ echo answers whole messages, and each one of a stream', async (t) => {
+test('the C++ echo returns whole messages, and each message of a stream', async (t) => {
   const { echo } = await openEcho(t, startCppGrpcEcho, 'grpc_echo');
   if (echo === undefined) return;
   for (const size of [0, 1, 602_112, 5_000_000]) {
@@ -115,7 +115,7 @@ test('the C++ echo answers whole messages, and each one of a stream', async (t) 
 test('calls in flight, streams and a fixed rate are measured', async (t) => {
   const { context, echo } = await openEcho(t, startCppGrpcEcho, 'grpc_echo');
   if (echo === undefined) return;
-  const measure = (plan, call = CALL) => grpcLoad(context, echo, call, plan)(0.2);
+  const measure = (schedule, call = CALL) => grpcLoad(context, echo, call, schedule)(0.2);
   const closed = await measure({ how: 'closed', connections: 3, count: 8 });
   assert.ok(closed.requests > 8 && closed.cpuUs > 0 && closed.p50Us <= closed.p99Us);
   const few = await measure({ how: 'awake', connections: 1, count: 1 });
@@ -137,7 +137,7 @@ test('calls in flight, streams and a fixed rate are measured', async (t) => {
   assert.ok(many.requests > 64);
 });
 
-test('grpc-js is loaded the same way; held connections end when told', async (t) => {
+test('grpc-js can be loaded the same way; held connections end on command', async (t) => {
   const { context, echo } = await openEcho(t, startGrpcEcho);
   if (echo === undefined) return;
   assert.ok((await oneAtATime(context, echo, CALL)(0.1)).requests >= 1);
@@ -150,7 +150,7 @@ test('grpc-js is loaded the same way; held connections end when told', async (t)
   );
 });
 
-test('wrong answers end the run and say what came', async (t) => {
+test('wrong responses end the run with an error that describes them', async (t) => {
   const context = makeContext(t);
   const run = async (answer) => {
     const server = await openServer(t, answer);
@@ -178,7 +178,7 @@ test('wrong answers end the run and say what came', async (t) => {
   for (const [answer, why] of cases) await assert.rejects(run(answer), why);
 });
 
-test('a server that stalls is charged for every call that was due meanwhile', async (t) => {
+test('a stalled server is charged for every call that was due during the stall', async (t) => {
   const context = makeContext(t);
   const STALL_MS = 300;
   let calls = 0;
@@ -198,7 +198,7 @@ test('a server that stalls is charged for every call that was due meanwhile', as
   assert.ok(sample.p99Us > STALL_MS * 800, `p99 ${sample.p99Us} us`);
 });
 
-test('REST is loaded over HTTP/2 and HTTP/1.1, and a refusal says why', async (t) => {
+test('REST can be loaded over HTTP/2 and HTTP/1.1, and a refusal gives the reason', async (t) => {
   const context = makeContext(t);
   const { createServer: createHttp1 } = await import('node:http');
   const body = Buffer.from('{"a":1}');
@@ -221,11 +221,11 @@ test('REST is loaded over HTTP/2 and HTTP/1.1, and a refusal says why', async (t
     t.after(() => server.close());
     const address = { host: '127.0.0.1', port: server.address().port, pid: process.pid };
     const request = { method: 'POST', path: '/v1/x', headers: { 'X-Key': 'k' }, body };
-    const plan = planOf({ how: 'closed', connections: 2, count: http2 ? 8 : 2 });
-    const sample = await nativeLoad(context, address, request, { http2, plan })(0.1);
+    const schedule = scheduleOf({ how: 'closed', connections: 2, count: http2 ? 8 : 2 });
+    const sample = await nativeLoad(context, address, request, { http2, schedule })(0.1);
     assert.ok(sample.requests > 8, `${http2}: ${sample.requests}`);
     assert.equal(sample.bytesPerAnswer, body.length);
-    const wrong = nativeLoad(context, address, { ...request, path: '/' }, { http2, plan })(0.1);
+    const wrong = nativeLoad(context, address, { ...request, path: '/' }, { http2, schedule })(0.1);
     await assert.rejects(wrong, /load: status 400: \{"a":1\}/);
   }
 });

@@ -2,7 +2,7 @@
 // each percentile.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { planOf } from '../load/native-load.mjs';
+import { scheduleOf } from '../load/native-load.mjs';
 import { selectWorkloads } from '../workloads/index.mjs';
 
 const rows = (only) =>
@@ -32,12 +32,12 @@ test('the rows of the HTTP listener name their references and targets', () => {
   ]);
 });
 
-test('plans say whether responses after the end count, and whether the load sleeps', () => {
-  const open = planOf({ how: 'open', connections: 64, count: 8000 });
+test('schedules say whether responses after the end count, and whether the load sleeps', () => {
+  const open = scheduleOf({ how: 'open', connections: 64, count: 8000 });
   assert.deepEqual([open.loop, open.rate, open.spins, open.countsLate], ['open', 8000, true, true]);
-  const closed = planOf({ how: 'closed', connections: 4, count: 64 });
+  const closed = scheduleOf({ how: 'closed', connections: 4, count: 64 });
   assert.deepEqual([closed.concurrency, closed.spins, closed.countsLate], [64, false, false]);
-  assert.equal(planOf({ how: 'closed', connections: 1, count: 1 }).countsLate, true);
-  assert.equal(planOf({ how: 'whole', connections: 4, count: 16 }).countsLate, true);
-  assert.equal(planOf({ how: 'awake', connections: 1, count: 1 }).spins, true);
+  assert.equal(scheduleOf({ how: 'closed', connections: 1, count: 1 }).countsLate, true);
+  assert.equal(scheduleOf({ how: 'whole', connections: 4, count: 16 }).countsLate, true);
+  assert.equal(scheduleOf({ how: 'awake', connections: 1, count: 1 }).spins, true);
 });

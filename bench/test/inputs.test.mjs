@@ -73,7 +73,7 @@ test('float texts parse to the same float32', () => {
   assert.notDeepEqual(makeFloats(5000, 2), values);
 });
 
-test('nesting is row-major and must come out even', () => {
+test('nesting is row-major and must use all elements', () => {
   assert.equal(nestTexts(['1', '2', '3', '4', '5', '6'], [1, 2, 3]), '[[[1,2,3],[4,5,6]]]');
   assert.throws(() => nestTexts(['1', '2', '3'], [1, 2]), RangeError);
 });
@@ -98,7 +98,7 @@ test('request bodies follow the protocols', () => {
   assert.deepEqual([...floatsOf(body.subarray(headBytes))], [1, 2]);
 });
 
-test('a binary answer must hold exactly the bytes it announces', () => {
+test('a binary response must have exactly the announced bytes', () => {
   const answer = (size, bytes) => {
     const head = JSON.stringify({ outputs: [{ parameters: { binary_data_size: size } }] });
     return {
@@ -131,15 +131,18 @@ test('the protobuf fields are those of the V2 proto', () => {
   assert.throws(() => rawOutputs(Buffer.from('0900000000', 'hex')), /unexpected wire type 1/);
 });
 
-test('answers that differ are refused with the place', () => {
+test('responses that differ are refused with the position', () => {
   expectFloats('y', [1, 2.001], [1, 2], 0.01);
   assert.throws(() => expectFloats('y', [1, 3], [1, 2]), /y\[1\]: got 3, expected 2/);
   assert.throws(() => expectFloats('y', [NaN], [1]), /y\[0\]: got NaN/);
   assert.throws(() => expectFloats('y', [1], [1, 2]), /1 values, expected 2/);
-  assert.throws(() => expectBytes('y', Buffer.from('a'), Buffer.from('b')), /not the same/);
+  assert.throws(
+    () => expectBytes('y', Buffer.from('a'), Buffer.from('b')),
+    /1 bytes differ from the 1 expected/,
+  );
 });
 
-test('the share of the busier listener', () => {
+test('the share of the busier listener is computed from thread times', () => {
   const before = new Map([
     ['1', 100],
     ['2', 50],
@@ -153,7 +156,7 @@ test('the share of the busier listener', () => {
   assert.equal(busierShare(new Map(), new Map()), 1);
 });
 
-test('cores, tools and /proc', () => {
+test('cores, tools and /proc are read', () => {
   assert.deepEqual(parseCpuList('0-2,5\n'), [0, 1, 2, 5]);
   const { server, load, all } = pickCores();
   assert.ok(all.includes(server[0]) && all.includes(load[0]));

@@ -34,7 +34,7 @@ test('wrk: failed requests and silence are errors', () => {
   assert.throws(() => parseWrk(none), /no request was answered/);
 });
 
-test('wrk: the script quotes what it is given', () => {
+test('wrk: the script quotes its values', () => {
   const script = wrkScript({ method: 'POST', headers: { A: "it's \\" }, body: 'x' }, '/tmp/b');
   assert.match(script, /wrk\.headers\['A'\] = 'it\\'s \\\\'/);
   assert.match(script, /io\.open\('\/tmp\/b', 'rb'\)/);
@@ -66,10 +66,13 @@ test('h2load: the summary and the log become a sample', () => {
   assert.equal(sample.requests, 10);
 });
 
-test('h2load: failures, other statuses and answers of another length are errors', () => {
+test('h2load: failures, other statuses and responses of another length are errors', () => {
   assert.throws(() => parseH2load(h2({ failed: 1 }), log, 60), /failed requests/);
   assert.throws(() => parseH2load(h2({ others: 1 }), log, 60), /failed requests/);
-  assert.throws(() => parseH2load(h2({ bytes: 0 }), log, 60), /answers of 0 bytes .* expected 65/);
+  assert.throws(
+    () => parseH2load(h2({ bytes: 0 }), log, 60),
+    /responses of 0 bytes .* expected 65/,
+  );
   assert.throws(() => parseH2load('oops', log, 60), /no line like/);
 });
 
@@ -77,7 +80,7 @@ test('a gRPC frame is a zero byte, a big-endian length and the message', () => {
   assert.deepEqual([...grpcFrame(Buffer.from('ab'))], [0, 0, 0, 0, 2, 97, 98]);
 });
 
-test('closed loop: the whole request as bytes', () => {
+test('closed loop: the request becomes bytes', () => {
   const request = { method: 'POST', path: '/x', headers: { A: 'b' }, body: Buffer.from('hello') };
   assert.equal(
     requestBytes('h', request).toString(),
@@ -85,7 +88,7 @@ test('closed loop: the whole request as bytes', () => {
   );
 });
 
-test('a closed loop of several connections counts what was under way when its time was over', async (t) => {
+test('a closed loop of several connections counts requests in flight at the end of its time', async (t) => {
   const answers = [];
   const server = createServer((socket) => {
     socket.on('data', () => {
@@ -105,7 +108,7 @@ test('a closed loop of several connections counts what was under way when its ti
   assert.ok(sample.perSecond < 5 / 0.25, String(sample.perSecond));
 });
 
-test('open loop: answers by status, with their rate and tail', () => {
+test('open loop: responses are counted by status, with rate and tail', () => {
   const line = JSON.stringify({
     elapsedUs: 2_000_000,
     sent: 5,

@@ -53,7 +53,7 @@ const failed = {
   error: 'first line\nsecond line',
 };
 
-test('the table says target, got, spread and whether it is met', () => {
+test('the table has target, figure, spread and whether the target is met', () => {
   const lines = formatRows([
     row('a', 0.75, { min: 0.7, max: 0.8 }),
     row('b', 0.5, { ok: false }),
@@ -96,7 +96,7 @@ test('a side shows rate or time, tail, CPU and how busy its core was', () => {
   assert.equal(formatSide(undefined), '-');
 });
 
-test('a saved run is compared row by row; only spreads apart count as a change', () => {
+test('a saved run is compared row by row; only disjoint spreads count as a change', () => {
   const saved = {
     rows: [
       row('up', 0.7, { min: 0.68, max: 0.72 }),
@@ -158,14 +158,14 @@ test('codec rows are JSON lines and become one table', () => {
   assert.throws(() => parseMicro('oops'), /codec_bench: not JSON: oops/);
 });
 
-test('a row with a target says whether it is met', () => {
+test('a row with a target shows whether it is met', () => {
   const row = (ns) => withVerdict({ name: 'a', ns_per_call: ns, target_ns: 20 });
   assert.deepEqual([row(19.9).met, row(20).met], ['yes', 'NO']);
   assert.deepEqual(withVerdict({ name: 'b', ns_per_call: 3 }), { name: 'b', ns_per_call: 3 });
   assert.throws(() => parseMicro('oops', 'stats_bench'), /stats_bench: not JSON: oops/);
 });
 
-test('two checkouts are compared as times faster', () => {
+test('two checkouts are compared by how many times faster one is', () => {
   const old = { usPerRequest: 20, p50Us: 80 };
   const now = { usPerRequest: 10, p50Us: 100 };
   assert.equal(timesFaster({ metric: 'rate' }, { reference: old, serval: now }), 2);

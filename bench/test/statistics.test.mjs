@@ -1,4 +1,4 @@
-// The arithmetic of the table: medians, pairs, targets.
+// Tests the arithmetic of the table: medians, pairs, targets.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
@@ -25,7 +25,7 @@ test('median and percentile interpolate and do not reorder their input', () => {
   assert.deepEqual(spread(values), { min: 1, max: 10 });
 });
 
-test('no values are an error, not NaN', () => {
+test('an empty list is an error, not NaN', () => {
   assert.throws(() => median([]), RangeError);
   assert.throws(() => spread([]), RangeError);
 });
@@ -48,7 +48,7 @@ test('a pair is Serval over the reference for rate and time, the difference for 
   assert.throws(() => pairValue('speed', reference, serval), /unknown metric 'speed'/);
 });
 
-test('targets are inclusive but for <; no target is neither met nor missed', () => {
+test('targets are inclusive except for <; a row without a target is neither met nor missed', () => {
   assert.equal(meets({ relation: '>=', limit: 0.7 }, 0.7), true);
   assert.equal(meets({ relation: '>=', limit: 0.7 }, 0.699), false);
   assert.equal(meets({ relation: '<=', limit: 1.5 }, 1.5), true);
@@ -79,11 +79,11 @@ test('a row is judged by the median of the ratios, not the ratio of the medians'
   assert.equal(row.sides.serval.perSecond, 90);
 });
 
-test('medianSample leaves out what a sample does not have', () => {
+test('medianSample omits members that a sample does not have', () => {
   assert.deepEqual(medianSample([{ a: 1 }, { a: 3, b: NaN }]), { a: 2 });
 });
 
-test('a row beyond the echo is counted in rows of the model alone', () => {
+test('the cost of a row beyond the echo is a multiple of the cost of the model', () => {
   const round = {
     serval: { usPerRequest: 50, cpuUs: 40 },
     echo: { usPerRequest: 30, cpuUs: 25 },
@@ -94,7 +94,7 @@ test('a row beyond the echo is counted in rows of the model alone', () => {
   assert.equal(rowCostByCpu(round, 0), 1.5);
 });
 
-test('a workload that looks for little asks for more rounds', () => {
+test('a workload that measures small differences runs more rounds', () => {
   const options = { seconds: 2, rounds: 3, limitSeconds: 9 };
   assert.deepEqual(optionsOf({ roundsTimes: 3 }, options), { ...options, rounds: 9 });
   assert.deepEqual(optionsOf({}, options), options);

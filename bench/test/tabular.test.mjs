@@ -24,7 +24,7 @@ const FRAME = {
   ],
 };
 
-test('a LeapFrame is a tensor for the fields of each type', () => {
+test('a LeapFrame becomes one tensor for the fields of each type', () => {
   const [texts, numbers] = tensorsOf(FRAME);
   assert.deepEqual(texts.tensor, {
     name: 'string',

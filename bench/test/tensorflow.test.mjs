@@ -28,7 +28,7 @@ test('outputs are read from both forms of a tensor', () => {
 
 const hex = (byte) => byte.toString(16).padStart(2, '0');
 
-test('Examples and the scores of their classes', () => {
+test('Examples are encoded, and the scores of their classes are read', () => {
   const example = exampleOf({ a: 1 });
   assert.equal(example.toString('hex'), '0a0f0a0d0a0161120812060a040000803f');
   const request = classifyRequest('m', [example, example]);
@@ -52,7 +52,7 @@ test('the worst of several alignments counts; without protobuf there is no row',
   assert.throws(() => wireRow(kind, []), /no 'decode floats'/);
 });
 
-test('the peak of memory is no less than what is resident', () => {
+test('the peak of memory is at least the resident memory', () => {
   assert.ok(peakBytes(process.pid) >= residentBytes(process.pid) / 2);
   assert.throws(() => peakBytes('none'), /ENOENT/);
 });

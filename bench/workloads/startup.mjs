@@ -25,7 +25,7 @@ const MEMORY = {
 };
 const OWN = {
   id: 'start-own',
-  title: 'the same: less the code of its files',
+  title: 'the same, without pages of files',
   form: 'MB',
   target: null,
 };

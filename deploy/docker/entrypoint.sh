@@ -1,6 +1,6 @@
 #!/bin/sh
-# What the image runs. The words with which other servers' images are started are taken too, so that
-# a runtime of KServe's may name this image and keep its arguments.
+# The image's entry point. Accepts the command lines of other servers' images, too, so that a KServe
+# runtime can use this image with its existing arguments.
 set -eu
 serval=${SERVAL:-/opt/serval/bin/serval}
 case ${1:-serve} in

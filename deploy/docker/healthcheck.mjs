@@ -1,5 +1,5 @@
-// The image's health check: whether the server takes inference requests. SERVAL_HEALTH_URL says
-// where, if not on port 8000 of this container.
+// The image's health check: fails unless the server accepts inference requests. SERVAL_HEALTH_URL
+// replaces the default URL, port 8000 of this container.
 const url = process.env.SERVAL_HEALTH_URL ?? 'http://127.0.0.1:8000/v2/health/ready';
 const answer = await fetch(url, { signal: AbortSignal.timeout(4000) }).catch((error) => error);
 if (answer.ok !== true) {

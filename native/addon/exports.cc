@@ -1,4 +1,4 @@
-// The addon's calls. Each checks its arguments, calls the lane and reports by control words.
+// The addon's calls. Each checks its arguments, calls the lane and reports by the link words.
 // Hot path: receive. Thread: JavaScript's.
 #include <malloc.h>
 #include <unistd.h>
@@ -9,9 +9,9 @@
 #include "addon/attach_options.h"
 #include "addon/control.h"
 #include "addon/cpu_check.h"
+#include "addon/export.h"
 #include "addon/file_lock.h"
 #include "addon/gpu_probe.h"
-#include "addon/guard.h"
 #include "addon/isolated.h"
 #include "addon/link.h"
 #include "addon/load_client.h"
@@ -60,7 +60,7 @@ napi_value answer(napi_env env, napi_callback_info info, const char* name,
   return arguments.ok() ? to_value(env, value) : nullptr;
 }
 
-// attach(options, onCompletions) -> ArrayBuffer of control words
+// attach(options, onCompletions) -> ArrayBuffer of the link words
 napi_value Attach(Arguments<2>& arguments) {
   const napi_env env = arguments.env();
   const Napi::Value first(env, arguments.value(0));
@@ -74,15 +74,15 @@ napi_value Attach(Arguments<2>& arguments) {
     napi_throw_type_error(env, nullptr, problem.c_str());
     return nullptr;
   }
-  napi_value control = nullptr;
+  napi_value block = nullptr;
   Link* link = static_cast<Link*>(arguments.data());
-  const Status attached = link->attach(options.engine, options.serve, arguments.value(1), &control);
+  const Status attached = link->attach(options.engine, options.serve, arguments.value(1), &block);
   if (!attached.ok()) {
     napi_throw_type_error(env, nullptr, attached.error().message.c_str());
     return nullptr;
   }
   if (!options.thread.keeps_process) link->let_process_end();
-  return control;
+  return block;
 }
 
 // Returns the request kind of a body, or of a message that names its model.
@@ -115,7 +115,7 @@ uint32_t InferMessage(Link& link, Arguments<3>& arguments) {
   return link.report(link.lane().infer_message(protocol, message, timeout));
 }
 
-// openBody(expectedBytes, alignedAt) -> code; the ticket is in the control words
+// openBody(expectedBytes, alignedAt) -> code; the ticket is in the link words
 uint32_t OpenBody(Link& link, Arguments<2>& arguments) {
   const int64_t expected = arguments.i64(0, "expectedBytes");
   const int64_t aligned_at = arguments.i64(1, "alignedAt");
@@ -229,7 +229,7 @@ uint32_t Stats(Link& link, Arguments<1>& arguments) {
   if (!handles.empty()) std::memcpy(handles.data(), bytes.data(), handles.size() * 4);
   Lane& lane = link.lane();
   ByteBuffer& out = link.clear_answer();
-  if (!write_engine_stats(lane.engine().table()->models, handles, lane.slots().bodies_open(),
+  if (!write_engine_stats(lane.engine().published()->models, handles, lane.slots().bodies_open(),
                           lane.slots().tickets_open(), out)) {
     return link.report_error(make_error(ErrorCode::Internal, "out of memory"));
   }
@@ -414,7 +414,7 @@ constexpr int kFreeBytesKept = 16 << 20;  // free bytes that each arena keeps be
 template <ExportName Name, auto Call>
 constexpr Export exported() {
   return {Name.text, [](napi_env env, napi_callback_info info) -> napi_value {
-            return guard(env, [&] { return answer(env, info, Name.text, Call); });
+            return catch_exceptions(env, [&] { return answer(env, info, Name.text, Call); });
           }};
 }
 

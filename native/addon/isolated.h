@@ -1,7 +1,7 @@
 // The calls for models in their own processes. Control plane; thread: JavaScript's.
 #pragma once
 
-#include "addon/guard.h"
+#include "addon/export.h"
 #include "addon/link.h"
 
 namespace serval {

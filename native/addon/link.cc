@@ -18,12 +18,12 @@ napi_value make_text(napi_env env, const char* text) {
 }  // namespace
 
 Status Link::attach(const EngineOptions& options, const ServeSettings& settings,
-                    napi_value on_completions, napi_value* control) {
+                    napi_value on_completions, napi_value* block) {
   if (attached()) return invalid_argument("attach: this thread is attached already");
   void* words = nullptr;
-  napi_create_arraybuffer(env_, kControlWords * sizeof(uint32_t), &words, control);
-  control_ = static_cast<uint32_t*>(words);
-  napi_create_reference(env_, *control, 1, &control_ref_);
+  napi_create_arraybuffer(env_, kLinkWords * sizeof(uint32_t), &words, block);
+  block_ = static_cast<uint32_t*>(words);
+  napi_create_reference(env_, *block, 1, &block_ref_);
   // Two calls may be pending: one that is about to drain and one requested meanwhile.
   if (napi_create_threadsafe_function(env_, on_completions, nullptr,
                                       make_text(env_, "serval completions"), 2, 1, nullptr, nullptr,
@@ -63,9 +63,9 @@ void Link::detach() {
     napi_delete_reference(env_, ref);
   }
   slot_refs_.clear();
-  napi_delete_reference(env_, control_ref_);
-  control_ref_ = nullptr;
-  control_ = nullptr;
+  napi_delete_reference(env_, block_ref_);
+  block_ref_ = nullptr;
+  block_ = nullptr;
   lane_.reset();
 }
 
@@ -86,24 +86,24 @@ uint32_t Link::generation_of(Request& request) {
 void Link::report_trace() {
   TraceId trace_id;
   SpanId span_id;
-  control_[kWordTraced] = 0;
+  block_[kWordTraced] = 0;
   if (!lane_->traces().take(trace_id, span_id)) return;
-  control_[kWordTraced] = 1;
-  std::memcpy(control_ + kWordTraceId, trace_id.data(), trace_id.size());
-  std::memcpy(control_ + kWordSpanId, span_id.data(), span_id.size());
+  block_[kWordTraced] = 1;
+  std::memcpy(block_ + kWordTraceId, trace_id.data(), trace_id.size());
+  std::memcpy(block_ + kWordSpanId, span_id.data(), span_id.size());
 }
 
 // Hot path: reply. What JavaScript needs to know of an answer, as words.
 uint32_t Link::report(const Answer& answer) {
   report_trace();
   if (answer.pending) {
-    control_[kWordTicket] = answer.ticket;
+    block_[kWordTicket] = answer.ticket;
     return kPending;
   }
   Request& slot0 = *lane_->slots().at(0);
-  control_[kWordBytes] = static_cast<uint32_t>(slot0.response.size());
-  control_[kWordJsonBytes] = static_cast<uint32_t>(slot0.json_bytes_out);
-  control_[kWordGeneration] = generation_of(slot0);
+  block_[kWordBytes] = static_cast<uint32_t>(slot0.response.size());
+  block_[kWordJsonBytes] = static_cast<uint32_t>(slot0.json_bytes_out);
+  block_[kWordGeneration] = generation_of(slot0);
   return static_cast<uint32_t>(answer.code);
 }
 
@@ -188,7 +188,7 @@ void Link::drain(napi_value callback, napi_async_context context) {
   const std::shared_ptr<Lane> lane = lane_;  // the callback may detach
   const size_t count = lane->take_completed(done);
   if (count == 0) return;
-  uint32_t* words = control_ + kWordRing;
+  uint32_t* words = block_ + kWordRing;
   for (size_t i = 0; i < count; ++i, words += kRingWords) {
     Request& request = *done[i];
     words[kRingTicket] = tickets[i] = lane->slots().ticket_of(request);

@@ -1,4 +1,4 @@
-// One JavaScript thread's link to the engine: its lane, the control words shared with
+// One JavaScript thread's link to the engine: its lane, the words shared with
 // ts/engine/link.ts, the ArrayBuffers over response memory, the completion queue's wake-up. Thread:
 // JavaScript's, except wake().
 #pragma once
@@ -14,15 +14,15 @@
 
 namespace serval {
 
-// Words of the control block (Uint32Array in JavaScript).
-inline constexpr auto kWordBytes = static_cast<size_t>(fb::ControlWord::Bytes);
-inline constexpr auto kWordJsonBytes = static_cast<size_t>(fb::ControlWord::JsonBytes);
-inline constexpr auto kWordTicket = static_cast<size_t>(fb::ControlWord::Ticket);
-inline constexpr auto kWordGeneration = static_cast<size_t>(fb::ControlWord::Generation);
-inline constexpr auto kWordTraced = static_cast<size_t>(fb::ControlWord::Traced);
-inline constexpr auto kWordTraceId = static_cast<size_t>(fb::ControlWord::TraceId);
-inline constexpr auto kWordSpanId = static_cast<size_t>(fb::ControlWord::SpanId);
-inline constexpr auto kWordRing = static_cast<size_t>(fb::ControlWord::Ring);
+// Words of the shared block (Uint32Array in JavaScript).
+inline constexpr auto kWordBytes = static_cast<size_t>(fb::LinkWord::Bytes);
+inline constexpr auto kWordJsonBytes = static_cast<size_t>(fb::LinkWord::JsonBytes);
+inline constexpr auto kWordTicket = static_cast<size_t>(fb::LinkWord::Ticket);
+inline constexpr auto kWordGeneration = static_cast<size_t>(fb::LinkWord::Generation);
+inline constexpr auto kWordTraced = static_cast<size_t>(fb::LinkWord::Traced);
+inline constexpr auto kWordTraceId = static_cast<size_t>(fb::LinkWord::TraceId);
+inline constexpr auto kWordSpanId = static_cast<size_t>(fb::LinkWord::SpanId);
+inline constexpr auto kWordRing = static_cast<size_t>(fb::LinkWord::Ring);
 inline constexpr auto kRingTicket = static_cast<size_t>(fb::RingWord::Ticket);
 inline constexpr auto kRingCode = static_cast<size_t>(fb::RingWord::Code);
 inline constexpr auto kRingSlot = static_cast<size_t>(fb::RingWord::Slot);
@@ -31,7 +31,7 @@ inline constexpr auto kRingJsonBytes = static_cast<size_t>(fb::RingWord::JsonByt
 inline constexpr auto kRingGeneration = static_cast<size_t>(fb::RingWord::Generation);
 inline constexpr auto kRingWords = static_cast<size_t>(fb::RingWord::Words);
 inline constexpr size_t kCompletionsPerWake = 64;
-inline constexpr size_t kControlWords = kWordRing + kCompletionsPerWake * kRingWords;
+inline constexpr size_t kLinkWords = kWordRing + kCompletionsPerWake * kRingWords;
 inline constexpr auto kPending = static_cast<uint32_t>(fb::CallResult::Pending);
 
 class Link final : public LaneHooks {
@@ -44,20 +44,20 @@ class Link final : public LaneHooks {
   // Attaches to the engine. `on_completions(count)` is called once per wake-up. Errors:
   // invalid_argument if attached already.
   Status attach(const EngineOptions& options, const ServeSettings& settings,
-                napi_value on_completions, napi_value* control);
+                napi_value on_completions, napi_value* block);
   void detach();
   // Lets the process end if it has nothing else to do, even while requests are pending here.
   void let_process_end();
   bool attached() const { return lane_ != nullptr; }
   Lane& lane() { return *lane_; }
 
-  // Writes the control words of an answer; returns the code that JavaScript gets.
+  // Writes the words of an answer; returns the code that JavaScript gets.
   uint32_t report(const Answer& answer);
   // Returns the buffer of an immediate response: slot 0's, emptied.
   ByteBuffer& clear_answer();
   // Writes an error's text there.
   uint32_t report_error(const Error& error);
-  void set_ticket(uint32_t ticket) { control_[kWordTicket] = ticket; }
+  void set_ticket(uint32_t ticket) { block_[kWordTicket] = ticket; }
   // Returns the ArrayBuffer over a slot's response memory.
   napi_value map_slot(uint32_t slot);
   void set_message(napi_value message) { message_ = message; }
@@ -87,8 +87,8 @@ class Link final : public LaneHooks {
   napi_async_context turn_context_ = nullptr;
   napi_ref callback_ref_ = nullptr;
   napi_threadsafe_function wake_ = nullptr;
-  napi_ref control_ref_ = nullptr;
-  uint32_t* control_ = nullptr;
+  napi_ref block_ref_ = nullptr;
+  uint32_t* block_ = nullptr;
   napi_value message_ = nullptr;     // during inferMessage only
   std::vector<napi_ref> slot_refs_;  // the ArrayBuffer handed out per slot
 };

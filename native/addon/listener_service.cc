@@ -245,7 +245,7 @@ CallAccess read_call_access(const Napi::Value& value, bool& ok) {
   return out;
 }
 
-Result<std::shared_ptr<const AccessTable>> read_access(const Napi::Object& object) {
+Result<std::shared_ptr<const AccessRules>> read_access(const Napi::Object& object) {
   bool ok = true;
   const Required from(object, ok);
   std::vector<CallAccess> accesses;
@@ -256,7 +256,7 @@ Result<std::shared_ptr<const AccessTable>> read_access(const Napi::Object& objec
     of_method.push_back(static_cast<uint32_t>(from.number_of(value)));
   });
   if (!ok) return invalid_argument("gRPC access: a member is missing or of another type");
-  return AccessTable::make(std::move(accesses), std::move(of_method));
+  return AccessRules::make(std::move(accesses), std::move(of_method));
 }
 
 }  // namespace
@@ -362,9 +362,9 @@ Result<std::unique_ptr<ListenerService>> ListenerService::start(napi_env env, La
   // Set before any connection is accepted.
   const Napi::Value access = object.Get("access");
   if (access.IsObject()) {
-    Result<std::shared_ptr<const AccessTable>> table = read_access(access.As<Napi::Object>());
-    if (!table.ok()) return table.error();
-    parts.bridge->access().publish(std::move(table.value()));
+    Result<std::shared_ptr<const AccessRules>> rules = read_access(access.As<Napi::Object>());
+    if (!rules.ok()) return rules.error();
+    parts.bridge->access().publish(std::move(rules.value()));
   }
   std::string connections;
   Members(object).get("connectionsValue", connections);
@@ -418,10 +418,10 @@ void ListenerService::reload_certificates() {
 void ListenerService::forget() { state_->bridge->forget_routes(); }
 
 Status ListenerService::set_access(napi_env env, napi_value access) {
-  Result<std::shared_ptr<const AccessTable>> table =
+  Result<std::shared_ptr<const AccessRules>> rules =
       read_access(Napi::Value(env, access).As<Napi::Object>());
-  if (!table.ok()) return table.error();
-  state_->bridge->publish_access(std::move(table.value()));
+  if (!rules.ok()) return rules.error();
+  state_->bridge->publish_access(std::move(rules.value()));
   return {};
 }
 

@@ -39,7 +39,7 @@ class ListenerService {
   // Drops the routes that the threads have cached.
   void forget();
   // Sets the access rules of gRPC calls from now on. `access`: see ts/listeners/grpc/access.ts.
-  // Errors: those of AccessTable::make().
+  // Errors: those of AccessRules::make().
   Status set_access(napi_env env, napi_value access);
 
  private:

@@ -97,8 +97,8 @@ load::Traffic read_traffic(const LoadMembers& from) {
   return out;
 }
 
-load::Plan read_plan(const LoadMembers& from) {
-  load::Plan out;
+load::Schedule read_schedule(const LoadMembers& from) {
+  load::Schedule out;
   out.open_loop = from.text("loop") == "open";
   out.concurrency = from.count("concurrency", 1);
   out.rate = from.number("rate");
@@ -233,16 +233,16 @@ napi_value ClientOrder(Arguments<2>& arguments) {
   const auto found = clients().find(number);
   if (!arguments.ok() || found == clients().end()) return nullptr;
   const LoadMembers order(value);
-  if (!order.has("plan")) {
+  if (!order.has("schedule")) {
     found->second->client().go(order.ns("begins"));
     return nullptr;
   }
   load::Traffic traffic;
   if (order.has("traffic")) traffic = read_traffic(LoadMembers(order.get("traffic")));
-  const load::Plan plan = read_plan(LoadMembers(order.get("plan")));
-  const bool paced = !plan.open_loop || plan.rate > 0;
-  if (traffic.bodies.empty() || !paced) arguments.fail("traffic or plan");
-  else found->second->client().prepare(std::move(traffic), plan);
+  const load::Schedule schedule = read_schedule(LoadMembers(order.get("schedule")));
+  const bool paced = !schedule.open_loop || schedule.rate > 0;
+  if (traffic.bodies.empty() || !paced) arguments.fail("traffic or schedule");
+  else found->second->client().prepare(std::move(traffic), schedule);
   return nullptr;
 }
 

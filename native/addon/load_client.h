@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "addon/guard.h"
+#include "addon/export.h"
 #include "addon/napi_api.h"
 
 namespace serval {
@@ -13,8 +13,8 @@ namespace serval {
 // port, unixPath, http2, tlsCa}. `told(problem)`: connections are open, or the error;
 // `told(undefined, result)`: a load is over. Objects: ts/cli/bench/load/native-client.ts.
 uint32_t ClientOpen(Arguments<2>& arguments);
-// clientOrder(client, order): {traffic, plan} opens connections for a load, {begins} starts it at
-// that time of the steady clock, in ms
+// clientOrder(client, order): {traffic, schedule} opens connections for a load, {begins} starts it
+// at that time of the steady clock, in ms
 napi_value ClientOrder(Arguments<2>& arguments);
 // clientClose(client): closes all connections; makes no more calls of `told`
 napi_value ClientClose(Arguments<1>& arguments);

@@ -2,7 +2,7 @@
 // log, resident memory. Control plane; JavaScript's thread.
 #pragma once
 
-#include "addon/guard.h"
+#include "addon/export.h"
 #include "addon/link.h"
 
 namespace serval {

@@ -1,7 +1,7 @@
 // The calls that register shared memory of clients. Control plane; thread: JavaScript's.
 #pragma once
 
-#include "addon/guard.h"
+#include "addon/export.h"
 #include "addon/link.h"
 
 namespace serval {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <new>
 #include <utility>
 
 namespace serval {
@@ -12,13 +11,6 @@ namespace serval {
 namespace {
 
 constexpr size_t round_up(size_t bytes, size_t step) { return (bytes + step - 1) / step * step; }
-
-uint8_t* allocate_aligned(size_t bytes) {
-  return static_cast<uint8_t*>(
-      ::operator new (bytes, std::align_val_t{kTensorAlignment}, std::nothrow));
-}
-
-void free_aligned(uint8_t* data) { ::operator delete (data, std::align_val_t{kTensorAlignment}); }
 
 // Never refused up to this size: error texts and the smallest requests must work when nothing else
 // does.
@@ -33,14 +25,19 @@ uint8_t* allocate_counted(size_t bytes, size_t counted_bytes, MemoryBudget* budg
   } else if (budget != nullptr && !budget->take(counted_bytes)) {
     return nullptr;
   }
-  uint8_t* data = allocate_aligned(bytes);
+  const bool kept = budget != nullptr && BlockCache::covers(bytes);
+  uint8_t* data = kept ? budget->blocks().reuse(bytes) : nullptr;
+  if (data == nullptr) data = allocate_aligned(kept ? BlockCache::block_bytes(bytes) : bytes);
   if (data == nullptr && budget != nullptr) budget->give(counted_bytes);
   return data;
 }
 
-void free_counted(uint8_t* data, size_t counted_bytes, MemoryBudget* budget) {
+// `bytes` and `counted_bytes` as they were allocated.
+void free_counted(uint8_t* data, size_t bytes, size_t counted_bytes, MemoryBudget* budget) {
   if (data == nullptr) return;
-  free_aligned(data);
+  const bool kept =
+      budget != nullptr && BlockCache::covers(bytes) && budget->blocks().keep(data, bytes);
+  if (!kept) free_aligned(data);
   if (budget != nullptr) budget->give(counted_bytes);
 }
 
@@ -57,7 +54,7 @@ ByteBuffer& ByteBuffer::operator=(ByteBuffer&& other) noexcept {
   return *this;
 }
 
-ByteBuffer::~ByteBuffer() { free_counted(data_, capacity_, budget_); }
+ByteBuffer::~ByteBuffer() { free_counted(data_, capacity_ + kBodyPadding, capacity_, budget_); }
 
 void ByteBuffer::clear(size_t aligned_at) {
   size_ = 0;
@@ -72,7 +69,7 @@ bool ByteBuffer::reserve(size_t bytes) {
   if (fresh == nullptr) return false;
   if (size_ != 0) std::memcpy(fresh + offset_, data_ + offset_, size_);
   std::memset(fresh + usable, 0, kBodyPadding);
-  free_counted(data_, capacity_, budget_);
+  free_counted(data_, capacity_ + kBodyPadding, capacity_, budget_);
   data_ = fresh;
   capacity_ = usable;
   return true;
@@ -86,9 +83,14 @@ bool ByteBuffer::reserve_more(size_t bytes) {
 
 void ByteBuffer::shrink(size_t keep_bytes) {
   if (capacity_ <= keep_bytes) return;
-  free_counted(data_, capacity_, budget_);
+  free_counted(data_, capacity_ + kBodyPadding, capacity_, budget_);
   data_ = nullptr;
   capacity_ = size_ = offset_ = 0;
+}
+
+bool ByteBuffer::frees_quickly() const {
+  if (capacity_ < MemoryBudget::kLargeBytes) return true;
+  return budget_ != nullptr && budget_->blocks().has_space(capacity_ + kBodyPadding);
 }
 
 Arena::~Arena() { drop_blocks(); }
@@ -101,7 +103,7 @@ uint8_t* Arena::new_block(size_t bytes) {
 }
 
 void Arena::drop_blocks() {
-  for (const Block& block : blocks_) free_counted(block.data, block.bytes, budget_);
+  for (const Block& block : blocks_) free_counted(block.data, block.bytes, block.bytes, budget_);
   blocks_.clear();
 }
 

@@ -1,6 +1,7 @@
 // Byte memory: a growable aligned buffer (bodies, responses) and a bump arena (decoded tensors).
 // Hot path. One thread at a time; both are reused for later requests, so that large blocks are only
-// faulted in once. The only code here that calls aligned allocation.
+// faulted in once. Large blocks that are charged to a
+// budget come from its blocks().
 #pragma once
 
 #include <cstddef>
@@ -68,6 +69,9 @@ class ByteBuffer {
   std::span<const uint8_t> bytes() const { return {data(), size_}; }
   // Frees all memory, with the content, if it is more than `keep_bytes`.
   void shrink(size_t keep_bytes);
+  // Returns whether freeing is quick: the memory is small, or is kept for a later request.
+  // (Unmapping 100 MB takes 10 ms and more.)
+  bool frees_quickly() const;
 
  private:
   bool must_grow(size_t bytes) const { return data_ == nullptr || bytes > capacity() - size_; }

@@ -1,4 +1,4 @@
-// Implements the access table and its per-thread view. Hot path only for methods that need a
+// Implements the access rules and their per-thread view. Hot path only for methods that need a
 // credential.
 #include "calls/access.h"
 
@@ -60,12 +60,12 @@ bool came_by_proxy(const Call& call) {
 
 }  // namespace
 
-Result<std::shared_ptr<const AccessTable>> AccessTable::make(std::vector<CallAccess> accesses,
+Result<std::shared_ptr<const AccessRules>> AccessRules::make(std::vector<CallAccess> accesses,
                                                              std::vector<uint32_t> of_method) {
   for (const uint32_t index : of_method) {
     if (index >= accesses.size()) return invalid_argument("gRPC access: no rule of that index");
   }
-  auto table = std::make_shared<AccessTable>();
+  auto rules = std::make_shared<AccessRules>();
   const bool has_digests = std::any_of(accesses.begin(), accesses.end(),
                                        [](const CallAccess& one) { return !one.checks.empty(); });
   if (has_digests) {
@@ -73,20 +73,20 @@ Result<std::shared_ptr<const AccessTable>> AccessTable::make(std::vector<CallAcc
     if (!found.ok()) {
       return make_error(found.error().code, "gRPC " + found.error().message);
     }
-    table->openssl_ = found.value();
+    rules->openssl_ = found.value();
   }
-  table->accesses_ = std::move(accesses);
-  table->of_method_ = std::move(of_method);
-  return std::shared_ptr<const AccessTable>(std::move(table));
+  rules->accesses_ = std::move(accesses);
+  rules->of_method_ = std::move(of_method);
+  return std::shared_ptr<const AccessRules>(std::move(rules));
 }
 
-Digest AccessTable::digest_of(std::string_view text) const {
+Digest AccessRules::digest_of(std::string_view text) const {
   Digest digest{};
   openssl_->SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data());
   return digest;
 }
 
-const AccessRefusal* AccessTable::judge(const Call& call, AcceptedKeys& accepted) const {
+const AccessRefusal* AccessRules::judge(const Call& call, AcceptedKeys& accepted) const {
   if (call.method() >= of_method_.size()) return &unlisted_;
   const uint32_t index = of_method_[call.method()];
   const CallAccess& access = accesses_[index];
@@ -116,25 +116,25 @@ const AccessRefusal* AccessTable::judge(const Call& call, AcceptedKeys& accepted
   return outcome;
 }
 
-void AccessSource::publish(std::shared_ptr<const AccessTable> table) {
+void AccessSource::publish(std::shared_ptr<const AccessRules> rules) {
   std::lock_guard lock(mutex_);
-  table_ = std::move(table);
+  rules_ = std::move(rules);
   version_.fetch_add(1, std::memory_order_release);
 }
 
-std::shared_ptr<const AccessTable> AccessSource::table() const {
+std::shared_ptr<const AccessRules> AccessSource::rules() const {
   std::lock_guard lock(mutex_);
-  return table_;
+  return rules_;
 }
 
 const AccessRefusal* AccessView::judge(const AccessSource& source, const Call& call) {
   const uint64_t version = source.version();
   if (version != seen_) {
     seen_ = version;
-    table_ = source.table();
+    rules_ = source.rules();
     accepted_.clear();
   }
-  return table_ == nullptr ? nullptr : table_->judge(call, accepted_);
+  return rules_ == nullptr ? nullptr : rules_->judge(call, accepted_);
 }
 
 }  // namespace serval

@@ -1,4 +1,4 @@
-// Access control: a table that JavaScript compiles from keys and settings (ts/access/policy.ts
+// Access control: rules that JavaScript compiles from keys and settings (ts/access/policy.ts
 // defines its meaning), and how the listener's threads follow its changes. Hot path only for
 // methods that need a credential; the listener's thread, unless noted. Keys are not stored: digests
 // are compared.
@@ -48,14 +48,14 @@ struct CallAccess {
 };
 
 // Immutable.
-class AccessTable {
+class AccessRules {
  public:
   // `of_method`: for each method, an index into `accesses`. Errors: invalid_argument: an index is
   // out of range; the errors of OpenSsl::find(), if digests have to be compared.
-  static Result<std::shared_ptr<const AccessTable>> make(std::vector<CallAccess> accesses,
+  static Result<std::shared_ptr<const AccessRules>> make(std::vector<CallAccess> accesses,
                                                          std::vector<uint32_t> of_method);
-  // The reason to refuse a call that begins; null: it is allowed. A method that the table does not
-  // know is refused. `accepted`: credentials that this table accepted before.
+  // The reason to refuse a call that begins; null: it is allowed. A method that the rules do not
+  // know is refused. `accepted`: credentials that these rules accepted before.
   const AccessRefusal* judge(const Call& call, AcceptedKeys& accepted) const;
 
  private:
@@ -67,32 +67,32 @@ class AccessTable {
   AccessRefusal unlisted_{7, "this method is open to nobody"};
 };
 
-// The newest table; none: every call is allowed. Any thread.
+// The newest rules; none: every call is allowed. Any thread.
 class AccessSource {
  public:
-  void publish(std::shared_ptr<const AccessTable> table);
+  void publish(std::shared_ptr<const AccessRules> rules);
   // The number of publish() calls.
   uint64_t version() const { return version_.load(std::memory_order_acquire); }
-  std::shared_ptr<const AccessTable> table() const;
+  std::shared_ptr<const AccessRules> rules() const;
 
  private:
   mutable std::mutex mutex_;
-  std::shared_ptr<const AccessTable> table_;  // guarded by mutex_
+  std::shared_ptr<const AccessRules> rules_;  // guarded by mutex_
   std::atomic<uint64_t> version_{0};
 };
 
-// One thread's reference to the newest table and to the credentials it accepted; costs one load if
+// One thread's reference to the newest rules and to the credentials it accepted; costs one load if
 // nothing has changed.
 class AccessView {
  public:
-  // Whether judge() would switch to a newer table.
+  // Whether judge() would switch to newer rules.
   bool is_stale(const AccessSource& source) const { return source.version() != seen_; }
-  // AccessTable::judge() of the newest table; the refusal is valid until the next call.
+  // AccessRules::judge() of the newest rules; the refusal is valid until the next call.
   const AccessRefusal* judge(const AccessSource& source, const Call& call);
 
  private:
-  std::shared_ptr<const AccessTable> table_;
-  AcceptedKeys accepted_;  // accepted by table_
+  std::shared_ptr<const AccessRules> rules_;
+  AcceptedKeys accepted_;  // accepted by rules_
   uint64_t seen_ = 0;
 };
 

@@ -89,8 +89,8 @@ void Bridge::take_commands(uint32_t thread, std::vector<Command>& out) {
   budget_.give(bytes_of(out));
 }
 
-void Bridge::publish_access(std::shared_ptr<const AccessTable> table) {
-  access_.publish(std::move(table));
+void Bridge::publish_access(std::shared_ptr<const AccessRules> rules) {
+  access_.publish(std::move(rules));
   std::lock_guard lock(mutex_);
   for (const Mailbox& one : mailboxes_) {
     if (one.loop != nullptr) one.loop->wake();

@@ -60,10 +60,10 @@ class Bridge {
   bool send(uint32_t thread, Command command);
   void take_commands(uint32_t thread, std::vector<Command>& out);
 
-  // The published access table.
+  // The published access rules.
   AccessSource& access() { return access_; }
-  // Publishes an access table; wakes the threads to end streams that are no longer allowed.
-  void publish_access(std::shared_ptr<const AccessTable> table);
+  // Publishes access rules; wakes the threads to end streams that are no longer allowed.
+  void publish_access(std::shared_ptr<const AccessRules> rules);
 
   // Invalidates everything learned of routes. Each rule carries the generation in which it was
   // made, counted from 0; on return no thread uses an older rule for a request that begins.

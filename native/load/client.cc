@@ -52,10 +52,10 @@ Client::~Client() {
   if (alarm_ >= 0) close(alarm_);
 }
 
-void Client::prepare(Traffic traffic, const Plan& plan) {
+void Client::prepare(Traffic traffic, const Schedule& schedule) {
   {
     const std::lock_guard lock(mutex_);
-    order_.prepare.emplace(std::move(traffic), plan);
+    order_.prepare.emplace(std::move(traffic), schedule);
     order_.go.reset();
   }
   poller_.wake();
@@ -88,7 +88,7 @@ bool Client::take_order() {
   if (order.close) return false;
   if (order.prepare) begin_prepare(std::move(order.prepare->first), order.prepare->second);
   if (order.go && usable_ && loop_ == nullptr) {
-    loop_ = std::make_unique<Loop>(plan_, *order.go, *this);
+    loop_ = std::make_unique<Loop>(schedule_, *order.go, *this);
     busy_ns_ = 0;
     measuring_ = false;
   }
@@ -112,7 +112,7 @@ void Client::wait_and_read() {
   uint64_t until_ns = std::min(limits_.next_ns(), open_again_ns_);
   if (preparing_) until_ns = std::min(until_ns, prepare_until_ns_);
   if (loop_ != nullptr) until_ns = std::min(until_ns, loop_->next_ns(now_ns()));
-  const bool spins = loop_ != nullptr && plan_.spins;
+  const bool spins = loop_ != nullptr && schedule_.spins;
   if (!spins) set_alarm(until_ns);
   bool woken = false;
   for (const epoll_event& event : poller_.wait(spins ? 0 : UINT64_MAX, woken)) {
@@ -156,7 +156,7 @@ void Client::pump() {
     loop_->sent_again();
     if (!call->connection->problem().empty()) continue;
     call->connection->send_again(*call);
-    if (plan_.timeout_ns > 0) limits_.set(call->limit, now + plan_.timeout_ns);
+    if (schedule_.timeout_ns > 0) limits_.set(call->limit, now + schedule_.timeout_ns);
     if (!std::exchange(call->connection->flush_wanted, true)) to_flush_.push_back(call->connection);
   }
   again_.clear();
@@ -190,7 +190,7 @@ void Client::end_late(uint64_t now) {
     free_calls_.push_back(&call);
     char text[64];
     std::snprintf(text, sizeof text, "no response within %.1f s",
-                  static_cast<double>(plan_.timeout_ns) / 1e9);
+                  static_cast<double>(schedule_.timeout_ns) / 1e9);
     loop_->failed(call.due_ns, now, Failure::Late, text);
     has_room(connection);
     if (!std::exchange(connection.flush_wanted, true)) to_flush_.push_back(&connection);
@@ -213,11 +213,11 @@ void Client::note_busy(uint64_t now) {
 void Client::finish_if_over(uint64_t now) {
   if (!loop_->over(now)) return;
   Measured result = loop_->finish();
-  if (plan_.measure_ns > 0) {
-    result.busy = static_cast<double>(busy_ns_) / static_cast<double>(plan_.measure_ns);
+  if (schedule_.measure_ns > 0) {
+    result.busy = static_cast<double>(busy_ns_) / static_cast<double>(schedule_.measure_ns);
   }
   loop_.reset();
-  if (plan_.requests == 0) cut();
+  if (schedule_.requests == 0) cut();
   client_events_.done(std::move(result));
 }
 
@@ -231,7 +231,7 @@ Call& Client::take_call() {
 bool Client::free() {
   if (!ready_.empty()) return true;
   // HTTP/1: opens another connection, up to the maximum.
-  const bool may_open = opening_ < kOpeningMax && wanted_ < plan_.connections_max;
+  const bool may_open = opening_ < kOpeningMax && wanted_ < schedule_.connections_max;
   if (may_open && connections_.size() >= wanted_) {
     ++wanted_;
     if (open_again_ns_ == UINT64_MAX) open_again_ns_ = 0;
@@ -258,7 +258,7 @@ void Client::send_on_best(uint64_t due_ns, uint32_t tries) {
   call.body = next_body_;
   next_body_ = next_body_ + 1 == prepared_->traffic.bodies.size() ? 0 : next_body_ + 1;
   best->begin(call);
-  if (plan_.timeout_ns > 0) limits_.set(call.limit, now_ns() + plan_.timeout_ns);
+  if (schedule_.timeout_ns > 0) limits_.set(call.limit, now_ns() + schedule_.timeout_ns);
   if (best->room() == 0) take_ready(*best);
   if (!std::exchange(best->flush_wanted, true)) to_flush_.push_back(best);
 }

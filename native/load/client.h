@@ -1,5 +1,5 @@
-// The load client: connections to one server, and a thread that sends a plan's requests over them
-// and reads their responses. `serval bench` and the project's benchmarks use it through
+// The load client: connections to one server, and a thread that sends a schedule's requests over
+// them and reads their responses. `serval bench` and the project's benchmarks use it through
 // native/addon/load_client.h.
 #pragma once
 
@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "load/measure/loop.h"
-#include "load/measure/plan.h"
+#include "load/measure/schedule.h"
 #include "load/wire/connecting.h"
 #include "load/wire/connection.h"
 #include "load/wire/tls_client.h"
@@ -42,14 +42,14 @@ class Client final : public Sender, public ConnectionEvents {
 
   // Opens connections for this load; the event `prepared` follows. Any thread. A running load is
   // dropped, without an event.
-  void prepare(Traffic traffic, const Plan& plan);
+  void prepare(Traffic traffic, const Schedule& schedule);
   // Begins the load at this time of now_ns(); `done` follows. Any thread; after `prepared` without
   // a problem, and one load at a time: otherwise nothing happens.
   void go(uint64_t begins_ns);
 
  private:
   struct Order {
-    std::optional<std::pair<Traffic, Plan>> prepare;
+    std::optional<std::pair<Traffic, Schedule>> prepare;
     std::optional<uint64_t> go;
     bool close = false;
   };
@@ -62,7 +62,7 @@ class Client final : public Sender, public ConnectionEvents {
   void set_alarm(uint64_t until_ns);
 
   // --- connections ---
-  void begin_prepare(Traffic traffic, const Plan& plan);
+  void begin_prepare(Traffic traffic, const Schedule& schedule);
   void check_prepared();
   void end_prepare(std::string problem);
   void open_missing(uint64_t now_ns);
@@ -103,7 +103,7 @@ class Client final : public Sender, public ConnectionEvents {
   // --- used by the thread only ---
   std::unique_ptr<TlsClient> tls_;
   std::unique_ptr<Prepared> prepared_;
-  Plan plan_;
+  Schedule schedule_;
   std::unique_ptr<Loop> loop_;
   std::vector<Address> addresses_;
   size_t address_ = 0;

@@ -19,7 +19,7 @@ std::string place_of(const Target& target) {
 
 }  // namespace
 
-void Client::begin_prepare(Traffic traffic, const Plan& plan) {
+void Client::begin_prepare(Traffic traffic, const Schedule& schedule) {
   loop_.reset();
   usable_ = false;
   // Replaces connections that still hold bytes of the previous traffic.
@@ -27,9 +27,9 @@ void Client::begin_prepare(Traffic traffic, const Plan& plan) {
   auto prepared = std::make_unique<Prepared>(target_, std::move(traffic));
   for (const auto& connection : connections_) connection->use(*prepared);
   std::swap(prepared_, prepared);
-  plan_ = plan;
+  schedule_ = schedule;
   next_body_ = 0;
-  wanted_ = std::max<size_t>(plan.connections, 1);
+  wanted_ = std::max<size_t>(schedule.connections, 1);
   while (connections_.size() > wanted_) forget(*connections_.back());
   preparing_ = true;
   answered_once_ = false;

@@ -7,7 +7,7 @@
 
 namespace serval::operators {
 
-// tabular/
+// features/
 std::vector<OperatorType> bincount_operators();
 std::vector<OperatorType> cross_operators();
 std::vector<OperatorType> example_operators();

@@ -35,7 +35,7 @@ uint64_t word_at(const char* bytes) {
 
 }  // namespace
 
-uint64_t TextTable::hash_of(std::string_view text) {
+uint64_t TextPool::hash_of(std::string_view text) {
   constexpr uint64_t kOdd = 0x9e3779b97f4a7c15, kOther = 0xd6e8feb86659fd93;
   const uint64_t seed = process_seed();
   uint64_t hash = seed ^ (text.size() * kOdd);
@@ -50,7 +50,7 @@ uint64_t TextTable::hash_of(std::string_view text) {
   return mix(hash, kOdd);
 }
 
-TextId TextTable::find(std::string_view text, uint64_t hash) const {
+TextId TextPool::find(std::string_view text, uint64_t hash) const {
   if (slots_.empty()) return -1;
   const size_t mask = slots_.size() - 1;
   const auto low = static_cast<uint32_t>(hash);
@@ -61,7 +61,7 @@ TextId TextTable::find(std::string_view text, uint64_t hash) const {
   }
 }
 
-const char* TextTable::keep(std::string_view text) {
+const char* TextPool::keep(std::string_view text) {
   while (block_ < blocks_.size() && blocks_[block_].size - used_ < text.size()) {
     ++block_;
     used_ = 0;
@@ -77,7 +77,7 @@ const char* TextTable::keep(std::string_view text) {
   return place;
 }
 
-void TextTable::grow() {
+void TextPool::grow() {
   const size_t count = slots_.empty() ? kSlotsAtFirst : slots_.size() * 2;
   std::vector<Slot> before = std::move(slots_);
   slots_.assign(count, Slot());
@@ -91,7 +91,7 @@ void TextTable::grow() {
   }
 }
 
-TextId TextTable::add(std::string_view text, uint64_t hash) {
+TextId TextPool::add(std::string_view text, uint64_t hash) {
   if (texts_.size() * 2 >= slots_.size()) grow();
   const TextId number = size();
   texts_.emplace_back(keep(text), text.size());
@@ -103,7 +103,7 @@ TextId TextTable::add(std::string_view text, uint64_t hash) {
   return number;
 }
 
-void TextTable::clear() {
+void TextPool::clear() {
   if (texts_.size() > kKeptTexts) {
     slots_ = {};
     texts_ = {};
@@ -119,17 +119,17 @@ void TextTable::clear() {
 }
 
 TextId Dictionary::add(std::string_view text) {
-  const uint64_t hash = TextTable::hash_of(text);
+  const uint64_t hash = TextPool::hash_of(text);
   const TextId known = table_.find(text, hash);
   return known >= 0 ? known : table_.add(text, hash);
 }
 
 TextId Dictionary::find(std::string_view text) const {
-  return table_.find(text, TextTable::hash_of(text));
+  return table_.find(text, TextPool::hash_of(text));
 }
 
 TextId Strings::intern(std::string_view text) {
-  const uint64_t hash = TextTable::hash_of(text);
+  const uint64_t hash = TextPool::hash_of(text);
   const TextId known = dictionary_.table_.find(text, hash);
   if (known >= 0) return known;
   const TextId own = own_.find(text, hash);

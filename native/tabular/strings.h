@@ -13,7 +13,7 @@ namespace serval::tabular {
 
 // Maps numbers to texts and texts to numbers, for both classes below. Its hash has a per-process
 // seed, so that no request can choose colliding texts.
-class TextTable {
+class TextPool {
  public:
   static uint64_t hash_of(std::string_view text);
   // The text's number, or -1.
@@ -54,7 +54,7 @@ class Dictionary {
 
  private:
   friend class Strings;
-  TextTable table_;
+  TextPool table_;
 };
 
 // The texts of one frame. Used by one thread at a time. Keeps its memory when cleared. The
@@ -74,7 +74,7 @@ class Strings {
 
  private:
   const Dictionary& dictionary_;
-  TextTable own_;
+  TextPool own_;
 };
 
 }  // namespace serval::tabular

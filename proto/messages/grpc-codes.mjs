@@ -1,5 +1,5 @@
-// Writes gRPC's status codes for both languages, as the wire schema of TensorFlow Serving's statuses
-// lists them. Build time only.
+// Writes gRPC's status codes for both languages, as the wire schema of TensorFlow Serving's
+// statuses lists them. Build time only.
 import { declaredBy } from './fields.mjs';
 
 const SOURCE = 'tensorflow_error.proto';

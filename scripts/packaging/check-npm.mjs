@@ -1,5 +1,5 @@
-// Checks the npm package as its users get it: packed, installed with the network's registry out of
-// reach, started on every supported Node, imported, required and type-checked. Test time only.
+// Checks the npm package as its users get it: packed, installed without access to a registry,
+// started on every supported Node, imported, required and type-checked. Test time only.
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -29,7 +29,7 @@ export function installPacked(scratch) {
   return prefix;
 }
 
-// Checks the command on a user's PATH, and the files beside it.
+// Checks the command on a user's PATH, and the other files of the package.
 function checkCommand(prefix, scratch, env) {
   const serval = join(prefix, 'bin', 'serval');
   const answer = run(serval, ['version'], scratch, env);

@@ -1,6 +1,6 @@
-// Checks which libraries and names serval.node needs from the process that loads it, and which it
-// exports. Everything else is linked into it with hidden names: Node itself exports an nghttp2, an
-// OpenSSL and a zlib. Test time only; needs binutils.
+// Checks which libraries and names serval.node needs from the process that loads it, and which
+// names it exports. Everything else is linked into it with hidden names, because Node itself
+// exports an nghttp2, an OpenSSL and a zlib. Test time only; needs binutils.
 import { execFileSync } from 'node:child_process';
 import { check } from './served.mjs';
 
@@ -14,8 +14,8 @@ const linesOf = (command, ...args) =>
     .split('\n')
     .filter((line) => line !== '');
 
-// Returns the last words of nm's lines. Weak names and those of templates (u) are of the standard
-// library.
+// Returns the last words of nm's lines, without weak names and names of templates (u), which belong
+// to the standard library.
 const symbols = (addon, which) =>
   linesOf('nm', '--dynamic', which, addon)
     .filter((line) => !/ [uvwVW] /.test(line))
@@ -30,9 +30,9 @@ export function checkNativeLinks(addon) {
   const foreign = needed.filter((name) => !LIBRARIES.test(name));
   check(foreign.length === 0, `serval.node needs ${foreign.join(', ')}`);
   const asked = symbols(addon, '--undefined-only').filter((name) => !ASKED.test(name));
-  check(asked.length === 0, `serval.node asks for ${asked.join(', ')}`);
+  check(asked.length === 0, `serval.node imports ${asked.join(', ')}`);
   const all = symbols(addon, '--defined-only');
   check(all.length > 0, `nm names no symbol of ${addon}`);
   const shown = all.filter((name) => !SHOWN.test(name));
-  check(shown.length === 0, `serval.node shows ${shown.join(', ')}`);
+  check(shown.length === 0, `serval.node exports ${shown.join(', ')}`);
 }

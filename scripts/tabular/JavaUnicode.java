@@ -1,8 +1,9 @@
-// Writes what Java says of characters, for its regular expressions: native/tabular/java/
-// generated/. Needs a JDK 17 (Unicode 13), which Spark 4 runs on:
+// Writes Java's character properties, which its regular expressions use, into
+// native/tabular/java/generated/. Needs a JDK 17 (Unicode 13), which Spark 4 runs on:
 //   java --add-opens java.base/java.util.regex=ALL-UNNAMED --add-opens java.base/java.lang=ALL-UNNAMED
 //     scripts/tabular/JavaUnicode.java native/tabular/java/generated
-// Run by hand. Every set is the general categories that it has whole, and ranges for the rest.
+// Run by hand. Every set is stored as the general categories that it contains completely, and
+// ranges for the rest.
 import java.lang.Character.UnicodeBlock;
 import java.lang.Character.UnicodeScript;
 import java.lang.reflect.Field;
@@ -97,7 +98,7 @@ public class JavaUnicode {
           stride = step;
         }
       }
-      // A stride of 2 must leave what lies between to others.
+      // A stride of 2 is valid only if the characters in between have no mapping.
       if (stride == 2) {
         for (int between = c + 1; between < end; between += 2) {
           int mapped = from == 0 ? Character.toUpperCase(between) : Character.toLowerCase(between);

@@ -16,7 +16,7 @@ function sparkMetadata(kind, uid, params) {
   });
 }
 
-/** A model of the share of an income that a loan takes, and of its risk class from 0 to 2. */
+/** A model of a loan's amount as a share of the income, and of its risk class from 0 to 2. */
 function loanRisk() {
   const statement =
     'SELECT *, amount / income AS share, upper(trim(purpose)) AS reason FROM __THIS__';
@@ -100,7 +100,7 @@ ${tree}</TreeModel>
 `;
 }
 
-/** Attributes of an MLeap model as its JSON has them. */
+/** Attributes of an MLeap model in the form of its JSON. */
 const double = (value) => ({ double: value });
 const tensor = (values) => ({
   double: values,
@@ -108,7 +108,7 @@ const tensor = (values) => ({
   type: 'tensor',
 });
 
-/** A model of a price from a town, a number of rooms and square metres. */
+/** A model of a house's price from a town, a number of rooms and square metres. */
 function housePrice() {
   const node = (name, inputs, outputs) =>
     json({

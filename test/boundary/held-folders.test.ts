@@ -14,11 +14,11 @@ import { dirname, join } from 'node:path';
 import { afterEach, test, type TestContext } from 'node:test';
 import {
   makeHeldFolder,
-  planPlace,
+  tensorRtPlace,
   removeHeldFolders,
   removeLeftovers,
   type Locks,
-} from '../../ts/models/placement/plan/held-folders.js';
+} from '../../ts/models/placement/tensorrt/held-folders.js';
 import { loadBinding } from '../../ts/engine/binding.js';
 import { filledFolder, tempFolder } from '../unit/temp-folder.js';
 
@@ -43,8 +43,8 @@ const removedOf = async (cache: string, locks = NATIVE): Promise<readonly string
 test('one process has one folder in a place, and it is not removed while it is held', async (t) => {
   const cache = tempFolder(t);
   const [a, b] = [
-    await makeHeldFolder(planPlace(cache), NATIVE),
-    await makeHeldFolder(planPlace(cache), NATIVE),
+    await makeHeldFolder(tensorRtPlace(cache), NATIVE),
+    await makeHeldFolder(tensorRtPlace(cache), NATIVE),
   ];
   assert.notEqual(a, b);
   assert.equal(dirname(a), dirname(b));
@@ -52,14 +52,14 @@ test('one process has one folder in a place, and it is not removed while it is h
   assert.ok(existsSync(a) && existsSync(b));
   removeHeldFolders();
   assert.deepEqual(leftIn(cache), []);
-  assert.ok(existsSync(await makeHeldFolder(planPlace(cache), NATIVE)));
+  assert.ok(existsSync(await makeHeldFolder(tensorRtPlace(cache), NATIVE)));
 });
 
 test('makes a removed folder again', async (t) => {
   const cache = tempFolder(t);
-  const first = await makeHeldFolder(planPlace(cache), NATIVE);
+  const first = await makeHeldFolder(tensorRtPlace(cache), NATIVE);
   rmSync(dirname(first), { recursive: true });
-  const again = await makeHeldFolder(planPlace(cache), NATIVE);
+  const again = await makeHeldFolder(tensorRtPlace(cache), NATIVE);
   assert.ok(existsSync(again));
 });
 
@@ -88,7 +88,7 @@ test('keeps entries that are not such folders', async (t) => {
 test('without locks folders are made, and none is removed', async (t) => {
   const cache = cacheWith(t, 'server-aaaaaa');
   const none: Locks = { lockFile: () => 2 };
-  const folder = await makeHeldFolder(planPlace(cache), none);
+  const folder = await makeHeldFolder(tensorRtPlace(cache), none);
   assert.ok(existsSync(folder));
   assert.deepEqual(await removedOf(cache, none), []);
   assert.equal(leftIn(cache).length, 2);
@@ -99,7 +99,7 @@ test('makes another folder if a new one is claimed first', async (t) => {
   mkdirSync(join(cache, ROOT), { recursive: true });
   const answers = [1, 0];
   const locks: Locks = { lockFile: () => answers.shift() ?? 0 };
-  const folder = await makeHeldFolder(planPlace(cache), locks);
+  const folder = await makeHeldFolder(tensorRtPlace(cache), locks);
   assert.ok(existsSync(folder));
   assert.deepEqual(answers, []);
   assert.equal(leftIn(cache).length, 2);

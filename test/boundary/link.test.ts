@@ -132,7 +132,7 @@ test('a load client refuses arguments of other types, and may be closed at any t
   const target = { host: '127.0.0.1', port: 1, http2: false };
   const client = native.clientOpen(target, told);
   assert.ok(client > 0);
-  const plan = { loop: 'closed', concurrency: 1 };
+  const schedule = { loop: 'closed', concurrency: 1 };
   const traffic = {
     judged: 'http',
     authority: 'h',
@@ -144,16 +144,16 @@ test('a load client refuses arguments of other types, and may be closed at any t
     assert.throws(() => call(native, 'clientOrder', wrong), { name: 'TypeError' });
   }
   for (const wrong of [
-    { plan },
-    { plan, traffic: { ...traffic, bodies: [] } },
-    { plan: { loop: 'open' }, traffic },
+    { schedule },
+    { schedule, traffic: { ...traffic, bodies: [] } },
+    { schedule: { loop: 'open' }, traffic },
   ]) {
-    assert.throws(() => native.clientOrder(client, wrong), /traffic or plan/);
+    assert.throws(() => native.clientOrder(client, wrong), /traffic or schedule/);
   }
   native.clientOrder(client, { begins: 1 });
-  native.clientOrder(client, { traffic, plan });
+  native.clientOrder(client, { traffic, schedule });
   native.clientClose(client);
-  native.clientOrder(client, { traffic, plan });
+  native.clientOrder(client, { traffic, schedule });
   native.clientClose(client);
   assert.throws(() => call(native, 'clientClose', ['1']), { name: 'TypeError' });
 });

@@ -12,7 +12,7 @@ import {
   reservePort,
   type ListenerPoolOptions,
 } from '../../ts/server/workers/pool.js';
-import { FakeControl } from '../unit/admin/fake-control.js';
+import { FakeControl } from '../unit/server/admin/fake-control.js';
 import { RawClient, decode, encode, messageTypes } from '../unit/protocols/raw-client.js';
 import { model, registry, version } from '../unit/protocols/snapshots.js';
 

@@ -1,5 +1,6 @@
 // V2 REST documents: server and model metadata, health, URLs. Data only. Source of each case:
 // v2-protocol.md, by section; "seed": the protocol's published pages.
+import { V2_DATATYPES } from '../../ts/model/datatype.js';
 import type { RestCase } from './rest-case.js';
 
 const get = (path: string, answer: unknown, source = 'seed'): RestCase => ({
@@ -27,22 +28,6 @@ const metadata = (name: string, version: string, inputs: object[], outputs: obje
   inputs,
   outputs,
 });
-const DATATYPES = [
-  'BOOL',
-  'UINT8',
-  'UINT16',
-  'UINT32',
-  'UINT64',
-  'INT8',
-  'INT16',
-  'INT32',
-  'INT64',
-  'FP16',
-  'FP32',
-  'FP64',
-  'BYTES',
-  'BF16',
-];
 
 const HEALTH: readonly RestCase[] = [
   get('/v2/health/live', { live: true }, '1.2 ruling'),
@@ -84,7 +69,7 @@ const METADATA: readonly RestCase[] = [
     '/v2/models/versions',
     metadata('versions', '10', [tensor('x', 'FP32', [-1])], [tensor('y', 'FP32', [-1])]),
   ),
-  ...DATATYPES.map((datatype) => {
+  ...V2_DATATYPES.map((datatype) => {
     const name = `identity_${datatype.toLowerCase()}`;
     return get(
       `/v2/models/${name}`,

@@ -298,7 +298,10 @@ describe('start', () => {
   it("exits 2 for another server's flag that is not here, and says what to do", async () => {
     const run = await runServal(['serve', 'm', '--cache-config=local,size=1048576']);
     assert.equal(run.code, 2);
-    assert.match(run.stderr, /--cache-config: not here yet: there is no response cache; cache in/);
+    assert.match(
+      run.stderr,
+      /--cache-config: not here yet: there is no response cache; use a cache/,
+    );
   });
 
   it('exits 2 for a command line that makes no sense', async () => {
@@ -402,7 +405,10 @@ describe('start', () => {
     assert.equal((await server.ended).code, 0);
     assert.equal(server.stderr, '');
     const lines = readFileSync(log, 'utf8');
-    assert.match(lines, /"a flag has no effect","flag":"--enable_profiler: there is no TensorFlow/);
+    assert.match(
+      lines,
+      /"a flag has no effect","flag":"--enable_profiler: Serval does not contain TensorFlow/,
+    );
     assert.match(lines, /"debug","message":"loading model"/);
     assert.match(lines, /"stopped"/);
   });

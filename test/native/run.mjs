@@ -25,7 +25,6 @@ import { googleTestCounts } from './google-test.mjs';
 const here = dirname(fileURLToPath(import.meta.url));
 const root = dirname(dirname(here));
 const TEST_TIMEOUT_MS = 300_000;
-const SKIPPED_STATUS = 77;
 
 // TSan is ten times slower and finds nothing in code without threads, so it only covers these areas
 // and files.
@@ -181,20 +180,6 @@ export async function runBuild(name, filter) {
   return total;
 }
 
-// Compares our declarations of ONNX Runtime's C ABI with the published header, if there is one.
-function compareOrtHeader() {
-  const script = join(here, 'support', 'compare_ort_header.mjs');
-  if (!existsSync(script)) return noCounts();
-  const fetched = spawnSync(join(root, 'test', 'env', 'fetch-ort-header.sh'), { encoding: 'utf8' });
-  process.stderr.write(fetched.stderr ?? '');
-  const header = fetched.status === 0 ? fetched.stdout.trim() : '';
-  const args = header === '' ? [script] : [script, header];
-  const { status } = spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' });
-  if (status === 0) return { ...noCounts(), passed: 1 };
-  if (status !== SKIPPED_STATUS) return { ...noCounts(), failed: 1 };
-  return { ...noCounts(), skipped: ['compare_ort_header: no onnxruntime_c_api.h to compare with'] };
-}
-
 /**
  * Builds `targets` as shipped and runs the tests that `name` selects (part of a test's name, or a
  * whole GoogleTest filter), with output on the screen. False if something failed or nothing was
@@ -248,7 +233,6 @@ async function main(args) {
   const total = noCounts();
   const names = named.length > 0 ? named : BY_DEFAULT;
   for (const name of names) addCounts(total, await runBuild(name, filter));
-  if (names.includes('plain') && filter === undefined) addCounts(total, compareOrtHeader());
   printSkipped(total);
   process.stdout.write(`${summaryLine(total)}\n`);
   return total.failed === 0 ? 0 : 1;

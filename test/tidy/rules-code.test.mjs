@@ -249,7 +249,7 @@ test('words that do not belong', () => {
     ['ts/base/logger.ts', 'console.log(1)'],
     ['native/base/a.cc', 'snprintf(b, 3, "x"); // printf("x")'],
     ['native/base/a.h', 'A(const A&) = delete;'],
-    ['native/base/buffer.cc', 'new (p) A; delete[] p;'],
+    ['native/base/memory/block_cache.cc', 'new (p) A; delete[] p;'],
     ['native/base/a.cc', 'const char* s = "throw new x";'],
     ['ts/a.ts', 'Promise.any(a); many(b);'],
     ['ts/a.ts', 'const s = "as any";'],

@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';
 import { basename, dirname, extname, join } from 'node:path';
+import { NOT_WRITTEN_HERE } from '../../scripts/format.mjs';
 
 const LANGUAGES = {
   '.cc': 'cpp',
@@ -16,11 +17,11 @@ const LANGUAGES = {
 };
 const BY_NAME = { Makefile: 'hash', 'CMakeLists.txt': 'hash', run: 'hash' };
 
-// Returns {path, language, text}. Generated files have language undefined: rules check that they
-// are fresh, not their style.
+// Returns {path, language, text}. Generated and vendored files have language undefined: rules check
+// that they are fresh or unchanged, not their style.
 export function sourceFile(path, text) {
   const known = LANGUAGES[extname(path)] ?? BY_NAME[basename(path)];
-  return { path, text, language: path.includes('/generated/') ? undefined : known };
+  return { path, text, language: NOT_WRITTEN_HERE.test(path) ? undefined : known };
 }
 
 // Returns paths relative to `root`, sorted. Throws if git fails.

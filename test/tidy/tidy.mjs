@@ -16,6 +16,7 @@ import * as plan from './rules/plan.mjs';
 import * as size from './rules/size.mjs';
 import { readTree } from './source-files.mjs';
 import * as tables from './rules/tables.mjs';
+import * as vendored from './rules/third-party.mjs';
 import * as words from './rules/words.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -48,6 +49,8 @@ const RULES = {
   'relative-links': links.relativeLinks,
   'native-calls': tables.nativeCalls,
   rooms: tables.rooms,
+  'third-party': vendored.thirdParty,
+  'runtime-calls': vendored.runtimeCalls,
   'page-sizes': tables.pageSizes,
   'named-paths': tables.namedPaths,
   'cited-sections': documents.citedSections,

@@ -2,7 +2,7 @@
 // ones. Control plane.
 import { createHash, randomBytes } from 'node:crypto';
 import { closeSync, openSync, readSync } from 'node:fs';
-import { ErrorCode, ServalError } from '../base/errors.js';
+import { invalidArgument } from '../base/errors.js';
 import { ACCESS_KEYS_MAX, CONFIG_FILE_BYTES_MAX } from '../base/limits.js';
 import { echo } from '../base/text.js';
 import { GROUP_WORDS, groupsOf, type CallGroup } from './groups.js';
@@ -19,9 +19,6 @@ const NAME = /^[A-Za-z0-9._@-]{1,64}$/;
 const DIGEST = /^sha256:([0-9a-f]{64})$/i;
 const FORM = '"NAME sha256:HEX GROUP[,GROUP...]"';
 
-const wrong = (where: string, message: string): ServalError =>
-  new ServalError(ErrorCode.InvalidArgument, `${where}: ${message}`);
-
 /** SHA-256 in hexadecimal digits. */
 export function digestOf(key: string): string {
   return createHash('sha256').update(key).digest('hex');
@@ -36,7 +33,7 @@ export function readGroups(text: string, where: string): readonly CallGroup[] {
   const groups = words.flatMap((word) => {
     const named = groupsOf(word);
     if (named !== undefined) return named;
-    throw wrong(where, `expected groups of ${GROUP_WORDS.join(', ')}, got ${echo(word)}`);
+    throw invalidArgument(where, `expected groups of ${GROUP_WORDS.join(', ')}, got ${echo(word)}`);
   });
   return [...new Set(groups)];
 }
@@ -54,20 +51,25 @@ export function parseKeys(text: string, path: string): readonly ApiKey[] {
     const where = `${path}:${index + 1}`;
     const [name = '', digestWord = '', ...rest] = written.split(/\s+/);
     const digest = DIGEST.exec(digestWord)?.[1]?.toLowerCase();
-    if (!NAME.test(name)) throw wrong(where, `expected ${FORM}, got the name ${echo(name)}`);
+    if (!NAME.test(name))
+      throw invalidArgument(where, `expected ${FORM}, got the name ${echo(name)}`);
     if (digest === undefined) {
-      throw wrong(where, `expected ${FORM}, got no sha256: with 64 digits behind the name`);
+      throw invalidArgument(
+        where,
+        `expected ${FORM}, got no sha256: with 64 digits behind the name`,
+      );
     }
     const groups = readGroups(rest.join(' '), where);
-    if (groups.length === 0) throw wrong(where, `expected ${FORM}, got no group`);
-    if (keys.some((key) => key.name === name)) throw wrong(where, `key ${name} is there twice`);
+    if (groups.length === 0) throw invalidArgument(where, `expected ${FORM}, got no group`);
+    if (keys.some((key) => key.name === name))
+      throw invalidArgument(where, `key ${name} is there twice`);
     if (keys.some((key) => key.digest === digest)) {
-      throw wrong(where, `key ${name} is the same key as another line's`);
+      throw invalidArgument(where, `key ${name} is the same key as another line's`);
     }
     keys.push({ name, digest, groups });
   }
   if (keys.length > ACCESS_KEYS_MAX) {
-    throw wrong(path, `expected at most ${ACCESS_KEYS_MAX} keys, got ${keys.length}`);
+    throw invalidArgument(path, `expected at most ${ACCESS_KEYS_MAX} keys, got ${keys.length}`);
   }
   return keys;
 }
@@ -92,19 +94,22 @@ function readBounded(path: string): string {
       closeSync(file);
     }
   } catch (error) {
-    throw wrong(path, `cannot read the key file: ${(error as Error).message}`);
+    throw invalidArgument(path, `cannot read the key file: ${(error as Error).message}`);
   }
   if (used < bytes.length) return bytes.toString('utf8', 0, used);
-  throw wrong(path, `expected at most ${CONFIG_FILE_BYTES_MAX} bytes of keys`);
+  throw invalidArgument(path, `expected at most ${CONFIG_FILE_BYTES_MAX} bytes of keys`);
 }
 
 /** Returns a new key and its line for the file. Errors: InvalidArgument: name, groups. */
 export function makeKey(name: string, groups: string): { readonly key: string; line: string } {
   if (!NAME.test(name)) {
-    throw wrong('NAME', `expected letters, digits and ._@- (64 at most), got ${echo(name)}`);
+    throw invalidArgument(
+      'NAME',
+      `expected letters, digits and ._@- (64 at most), got ${echo(name)}`,
+    );
   }
   if (readGroups(groups, 'GROUPS').length === 0) {
-    throw wrong('GROUPS', `expected groups of ${GROUP_WORDS.join(', ')}, got none`);
+    throw invalidArgument('GROUPS', `expected groups of ${GROUP_WORDS.join(', ')}, got none`);
   }
   const key = randomBytes(KEY_BYTES).toString('base64url');
   return { key, line: `${name} sha256:${digestOf(key)} ${groups.replaceAll(' ', '')}` };

@@ -70,6 +70,17 @@ export class ServalError extends Error {
   }
 }
 
+/**
+ * The errors that most code detects. `parts` go from the place (file, input, element) to what is
+ * wrong there, and are joined by ': '.
+ */
+export const modelInvalid = (...parts: readonly string[]): ServalError =>
+  new ServalError(ErrorCode.ModelInvalid, parts.join(': '));
+export const invalidArgument = (...parts: readonly string[]): ServalError =>
+  new ServalError(ErrorCode.InvalidArgument, parts.join(': '));
+export const unimplemented = (...parts: readonly string[]): ServalError =>
+  new ServalError(ErrorCode.Unimplemented, parts.join(': '));
+
 /** Returns the message of a thrown value. */
 export const reasonOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error);

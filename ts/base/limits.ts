@@ -1,6 +1,6 @@
 // Every limit of the control plane; native/base/limits.h has those of the native side, and
-// proto/limits.mjs lists the ones that both need. Each is checked once, with an error that names it.
-// Constants only.
+// proto/limits.mjs lists the ones that both need. Each is checked once, with an error that names
+// it. Constants only.
 
 export * from './generated/native-limits.js';
 

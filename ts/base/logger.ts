@@ -29,7 +29,7 @@ export interface Logger {
 export type LogSwitches = Readonly<Record<Exclude<LogLevel, 'off'>, boolean>>;
 
 /** Levels that can change while loggers use them; all loggers of a thread may share one. */
-export class LevelControl {
+export class LogLevels {
   switches: LogSwitches;
 
   constructor(level: LogLevel) {
@@ -47,7 +47,7 @@ export function levelSwitches(level: LogLevel): LogSwitches {
 export interface LoggerOptions {
   readonly level: LogLevel;
   /** Overrides `level` for each record. */
-  readonly control?: LevelControl;
+  readonly control?: LogLevels;
   readonly format: LogFormat;
   /** Writes one line including its final newline. Default: `file`, or stderr. */
   readonly write?: (line: string) => void;
@@ -92,7 +92,7 @@ export function surviveLostOutput(): void {
 
 /** Errors: InvalidArgument: the log file cannot be opened. */
 export function createLogger(options: LoggerOptions): Logger {
-  const control = options.control ?? new LevelControl(options.level);
+  const control = options.control ?? new LogLevels(options.level);
   const { file } = options;
   const write = options.write ?? (file === undefined ? writeLine : logFileWriter(file));
   const now = options.now ?? Date.now;

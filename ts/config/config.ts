@@ -23,7 +23,7 @@ import { localPath, modelPath, type ModelPath } from './values/model-path.js';
 export type {
   AccessLogSettings,
   BatchingSettings,
-  ControlSettings,
+  ModelControlSettings,
   MetricsSettings,
   ModelControlMode,
   ServingApiSettings,

@@ -259,7 +259,7 @@ export const MODEL_FLAGS = [
     'DIR',
     path,
     '',
-    'cache compiled TensorFlow models here, which makes the next startup faster',
+    'cache imported models and TensorRT engines here, which makes the next startup faster',
     { ofModels: true },
   ),
 ] as const;

@@ -13,8 +13,8 @@ import type { Written } from './values/values.js';
  * Settings of loading and unloading. Seconds: 0 = once; `fileSystemPollSeconds` -1: base paths are
  * scanned only once.
  */
-export type ControlSettings = Settings['control'];
-export type ModelControlMode = ControlSettings['mode'];
+export type ModelControlSettings = Settings['control'];
+export type ModelControlMode = ModelControlSettings['mode'];
 
 /**
  * `enabled`: for models of base paths and models.config. `defaultMaxBatchSize`: for repository
@@ -82,7 +82,7 @@ interface Together {
   readonly grpcPort: number;
   readonly metrics: MetricsSettings;
   readonly batching: BatchingSettings;
-  readonly control: ControlSettings;
+  readonly control: ModelControlSettings;
   readonly httpListener: HttpListenerChoice;
   readonly grpc: { readonly transport: { readonly unixPath: string } };
 }

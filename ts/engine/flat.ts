@@ -16,36 +16,37 @@ import {
   ROUTE_TABLE,
   TRACE_RULES,
   TRACE_TAKE,
-} from './generated/tables.js';
-import { readTable, writeTable } from '../model/table-codec.js';
+} from './generated/flat-tables.js';
+import { readFlatTable, writeFlatTable } from '../model/flat-table.js';
 
-/** Returns ModelSpec bytes; see writeTable() for its errors. */
+/** Returns ModelSpec bytes; see writeFlatTable() for its errors. */
 export function writeModelSpec(spec: ModelSpec): Uint8Array {
   const serverOptions = (spec.providers ?? []).flatMap(({ name, setByServer = [] }) =>
     setByServer.length === 0 ? [] : [{ provider: name, options: setByServer }],
   );
-  return writeTable(MODEL_SPEC, serverOptions.length === 0 ? spec : { ...spec, serverOptions });
+  return writeFlatTable(MODEL_SPEC, serverOptions.length === 0 ? spec : { ...spec, serverOptions });
 }
 
 /** Reads the answer to a load. */
-export const readModelInfo = (bytes: Uint8Array): LoadedModel => readTable(MODEL_INFO, bytes);
+export const readModelInfo = (bytes: Uint8Array): LoadedModel => readFlatTable(MODEL_INFO, bytes);
 
 /** EngineStats bytes as an object. */
-export const readStats = (bytes: Uint8Array): EngineStats => readTable(ENGINE_STATS, bytes);
+export const readStats = (bytes: Uint8Array): EngineStats => readFlatTable(ENGINE_STATS, bytes);
 
-/** Returns TraceRules bytes; see writeTable() for its errors. */
-export const writeTraceRules = (rules: TraceRules): Uint8Array => writeTable(TRACE_RULES, rules);
+/** Returns TraceRules bytes; see writeFlatTable() for its errors. */
+export const writeTraceRules = (rules: TraceRules): Uint8Array =>
+  writeFlatTable(TRACE_RULES, rules);
 
 /** Reads the answer of takeTraces(). */
-export const readTraces = (bytes: Uint8Array): TraceTake => readTable(TRACE_TAKE, bytes);
+export const readTraces = (bytes: Uint8Array): TraceTake => readFlatTable(TRACE_TAKE, bytes);
 
 /** RequestLogRates bytes. */
 export const writeLogRates = (rates: readonly RequestLogRate[]): Uint8Array =>
-  writeTable(REQUEST_LOG_RATES, { rates });
+  writeFlatTable(REQUEST_LOG_RATES, { rates });
 
 /** Reads a batch of logged requests. */
 export const readLogBatch = (bytes: Uint8Array): RequestLogBatch =>
-  readTable(REQUEST_LOG_BATCH, bytes);
+  readFlatTable(REQUEST_LOG_BATCH, bytes);
 
 /** RouteTable bytes. */
 export function writeRoutes(
@@ -65,5 +66,5 @@ export function writeRoutes(
     labels: [],
     gone: true,
   }));
-  return writeTable(ROUTE_TABLE, { epoch, models: [...there, ...gone] });
+  return writeFlatTable(ROUTE_TABLE, { epoch, models: [...there, ...gone] });
 }

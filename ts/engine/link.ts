@@ -1,8 +1,8 @@
-// One JavaScript thread's link to the engine: the per-request calls, the shared control words, the
+// One JavaScript thread's link to the engine: the per-request calls, the shared words, the
 // views of response memory and the dispatch of completions. Hot path; the thread that made it. Each
 // request names a target, which receives the answer once, during the call or later.
 import { ErrorCode } from '../base/errors.js';
-import { CallResult, ControlWord, MetricsKind, RingWord } from '../base/generated/engine.js';
+import { CallResult, LinkWord, MetricsKind, RingWord } from '../base/generated/engine.js';
 import type { MessageProtocol } from '../model/request-kinds.js';
 import { countsByName } from '../base/text.js';
 import type { AttachOptions } from '../base/generated/attach-options.js';
@@ -17,14 +17,14 @@ export const TENSORFLOW_METRICS = MetricsKind.TensorFlow;
 const PENDING = CallResult.Pending;
 
 // Module constants, because an enum member would be looked up at each use.
-const WORD_BYTES = ControlWord.Bytes;
-const WORD_JSON_BYTES = ControlWord.JsonBytes;
-const WORD_TICKET = ControlWord.Ticket;
-const WORD_GENERATION = ControlWord.Generation;
-const WORD_TRACED = ControlWord.Traced;
-const TRACE_ID_AT = ControlWord.TraceId * 4;
-const SPAN_ID_AT = ControlWord.SpanId * 4;
-const WORD_RING = ControlWord.Ring;
+const WORD_BYTES = LinkWord.Bytes;
+const WORD_JSON_BYTES = LinkWord.JsonBytes;
+const WORD_TICKET = LinkWord.Ticket;
+const WORD_GENERATION = LinkWord.Generation;
+const WORD_TRACED = LinkWord.Traced;
+const TRACE_ID_AT = LinkWord.TraceId * 4;
+const SPAN_ID_AT = LinkWord.SpanId * 4;
+const WORD_RING = LinkWord.Ring;
 const RING_CODE = RingWord.Code;
 const RING_SLOT = RingWord.Slot;
 const RING_BYTES = RingWord.Bytes;
@@ -59,7 +59,7 @@ interface Slot {
 
 export class EngineLink {
   readonly #native: NativeBinding;
-  readonly #control: Uint32Array;
+  readonly #block: Uint32Array;
   readonly #words: Buffer;
   readonly #tracing: Uint32Array;
   readonly #slots: (Slot | undefined)[] = [];
@@ -79,9 +79,9 @@ export class EngineLink {
   /** `tracing`: the shared word that readsParents reads. */
   constructor(native: NativeBinding, options: AttachOptions, tracing?: SharedArrayBuffer) {
     this.#native = native;
-    const control = native.attach(options, (count) => this.#dispatch(count));
-    this.#control = new Uint32Array(control);
-    this.#words = Buffer.from(control);
+    const block = native.attach(options, (count) => this.#dispatch(count));
+    this.#block = new Uint32Array(block);
+    this.#words = Buffer.from(block);
     this.#tracing = new Uint32Array(tracing ?? new SharedArrayBuffer(4));
   }
 
@@ -242,7 +242,7 @@ export class EngineLink {
   }
 
   #settle(code: number, target: CompletionTarget): void {
-    if (this.#control[WORD_TRACED] === 1) target.traced?.(this.#parentText());
+    if (this.#block[WORD_TRACED] === 1) target.traced?.(this.#parentText());
     if (code === PENDING) {
       const ticket = this.#ticket();
       target.ticket = ticket;
@@ -260,17 +260,17 @@ export class EngineLink {
   }
 
   #ticket(): number {
-    return this.#control[WORD_TICKET] ?? 0;
+    return this.#block[WORD_TICKET] ?? 0;
   }
 
   #jsonBytes(): number {
-    return this.#control[WORD_JSON_BYTES] ?? 0;
+    return this.#block[WORD_JSON_BYTES] ?? 0;
   }
 
   // Returns the answer (or error) of the call that just returned another code than PENDING.
   #answer(): Buffer {
-    const control = this.#control;
-    return this.#view(0, control[WORD_GENERATION] ?? 0, control[WORD_BYTES] ?? 0);
+    const block = this.#block;
+    return this.#view(0, block[WORD_GENERATION] ?? 0, block[WORD_BYTES] ?? 0);
   }
 
   #view(index: number, generation: number, bytes: number): Buffer {
@@ -290,22 +290,22 @@ export class EngineLink {
 
   // Hot path: reply (queued). Called once per wake-up, with the answers' words in the ring.
   #dispatch(count: number): void {
-    const control = this.#control;
+    const block = this.#block;
     for (let i = 0; i < count; i += 1) {
       const at = WORD_RING + i * RING_WORDS;
-      const ticket = control[at] ?? 0;
+      const ticket = block[at] ?? 0;
       const target = this.#targets.get(ticket);
       if (target === undefined) continue; // its client disconnected while it ran
       this.#targets.delete(ticket);
-      const code = control[at + RING_CODE] ?? ErrorCode.Internal;
-      const slot = control[at + RING_SLOT] ?? 0;
-      const generation = control[at + RING_GENERATION] ?? 0;
-      const body = this.#view(slot, generation, control[at + RING_BYTES] ?? 0);
+      const code = block[at + RING_CODE] ?? ErrorCode.Internal;
+      const slot = block[at + RING_SLOT] ?? 0;
+      const generation = block[at + RING_GENERATION] ?? 0;
+      const body = this.#view(slot, generation, block[at + RING_BYTES] ?? 0);
       target.ticket = 0;
       this.#givenTicket = ticket;
       this.#givenSlot = slot;
       try {
-        target.complete(code, body, control[at + RING_JSON_BYTES] ?? 0);
+        target.complete(code, body, block[at + RING_JSON_BYTES] ?? 0);
       } catch (error) {
         this.report(error); // a bug in one target must not affect the other answers of this wake-up
       }

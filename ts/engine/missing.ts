@@ -2,8 +2,8 @@
 // not exist, if any. Any thread.
 import { ServalError, type ErrorCode } from '../base/errors.js';
 import type { Missing } from '../base/generated/engine.js';
-import { MISSING } from './generated/tables.js';
-import { readTable } from '../model/table-codec.js';
+import { MISSING } from './generated/flat-tables.js';
+import { readFlatTable } from '../model/flat-table.js';
 
 export type { Missing };
 
@@ -17,7 +17,7 @@ export interface EngineError {
 /** Reads an error answer; `missingBytes`: the answer's number of JSON bytes. */
 export function readError(code: number, body: Buffer, missingBytes: number): EngineError {
   const error = { code: code as ErrorCode, message: body.toString('utf8', missingBytes) };
-  return missingBytes === 0 ? error : { ...error, missing: readTable(MISSING, body) };
+  return missingBytes === 0 ? error : { ...error, missing: readFlatTable(MISSING, body) };
 }
 
 /** Same as readError() for callers that do not explain names. */

@@ -2,10 +2,11 @@
 // wraps or cuts a value: one that a datatype cannot hold is an error. Pure; any thread. Hosts are
 // little-endian (x64).
 import { TextDecoder } from 'node:util';
+import { invalidArgument } from '../base/errors.js';
 import { dataTypeOf, type Scalar as Element } from '../model/datatype.js';
 import type { Datatype } from '../model/snapshot.js';
 import { echo } from '../base/text.js';
-import { invalid, isTypedArray } from './flatten.js';
+import { isTypedArray } from './flatten.js';
 import type { Scalar, TensorData, TypedArray } from './types.js';
 
 type ArrayClass = new (buffer: ArrayBuffer) => TypedArray;
@@ -57,7 +58,8 @@ export function elementBytes(
 
 function numberBytes(where: string, datatype: Datatype, values: ArrayLike<Scalar>): Uint8Array {
   const { bytes, elements } = dataTypeOf(datatype);
-  if (elements === undefined) throw invalid(where, `datatype ${datatype} has no values here`);
+  if (elements === undefined)
+    throw invalidArgument(where, `datatype ${datatype} has no values here`);
   const check = checkOf(datatype);
   const buffer = new ArrayBuffer(values.length * bytes);
   const view = new DataView(buffer);
@@ -66,7 +68,7 @@ function numberBytes(where: string, datatype: Datatype, values: ArrayLike<Scalar
     const element = check(value);
     if (element === undefined) {
       const got = typeof value === 'bigint' ? `${value}` : shown(value);
-      throw invalid(where, `element ${i}: expected ${expectedOf(datatype)}, got ${got}`);
+      throw invalidArgument(where, `element ${i}: expected ${expectedOf(datatype)}, got ${got}`);
     }
     elements.set(view, i * bytes, element);
   }
@@ -125,9 +127,11 @@ function textBytes(where: string, values: ArrayLike<Scalar>): Uint8Array {
   for (let i = 0; i < values.length; i += 1) {
     const value = values[i];
     const isText = typeof value === 'string' || value instanceof Uint8Array;
-    if (!isText) throw invalid(where, `element ${i}: expected text or bytes, got ${shown(value)}`);
+    if (!isText)
+      throw invalidArgument(where, `element ${i}: expected text or bytes, got ${shown(value)}`);
     const piece = typeof value === 'string' ? Buffer.from(value, 'utf8') : value;
-    if (piece.length > TEXT_BYTES_MAX) throw invalid(where, `element ${i}: longer than 4 GiB`);
+    if (piece.length > TEXT_BYTES_MAX)
+      throw invalidArgument(where, `element ${i}: longer than 4 GiB`);
     const length = Buffer.alloc(LENGTH_BYTES);
     length.writeUInt32LE(piece.length);
     pieces.push(length, piece);

@@ -1,5 +1,6 @@
 // Flattens nested lists to one list with a shape. Pure; any thread.
-import { ErrorCode, ServalError } from '../base/errors.js';
+import { elementCount } from '../model/shape.js';
+import { ServalError, invalidArgument } from '../base/errors.js';
 import { LIBRARY_RANK_MAX } from '../base/limits.js';
 import { echo } from '../base/text.js';
 import type { InputInfo, InputValue, Scalar, TensorInput, TypedArray } from './types.js';
@@ -8,10 +9,6 @@ export interface Flat {
   /** undefined: a typed array or a scalar, which has no shape. */
   readonly shape: readonly number[] | undefined;
   readonly values: ArrayLike<Scalar>;
-}
-
-export function invalid(where: string, message: string): ServalError {
-  return new ServalError(ErrorCode.InvalidArgument, `${where}: ${message}`);
 }
 
 export const isTypedArray = (value: unknown): value is TypedArray =>
@@ -26,7 +23,10 @@ export function tensorInput(where: string, value: InputValue): TensorInput {
   const given = value as TensorInput;
   if (given.data !== undefined) return given;
   const members = echo(Object.keys(value).slice(0, 8).join(', '));
-  throw invalid(where, `expected values or {data, shape, datatype, parameters}, got ${members}`);
+  throw invalidArgument(
+    where,
+    `expected values or {data, shape, datatype, parameters}, got ${members}`,
+  );
 }
 
 /** `bytes`: a typed array is one element. Errors: InvalidArgument: lists of different lengths. */
@@ -63,18 +63,15 @@ function shapeOf(where: string, data: unknown, isOne: (value: unknown) => boolea
     shape.push(length);
     if (length === 0) break;
     if (shape.length > LIBRARY_RANK_MAX) {
-      throw invalid(where, `expected at most ${LIBRARY_RANK_MAX} lists inside each other`);
+      throw invalidArgument(where, `expected at most ${LIBRARY_RANK_MAX} lists inside each other`);
     }
   }
   return shape;
 }
 
 function uneven(where: string, depth: number, got: string, expected: string): ServalError {
-  return invalid(where, `dimension ${depth}: expected ${expected}, got ${got}`);
+  return invalidArgument(where, `dimension ${depth}: expected ${expected}, got ${got}`);
 }
-
-export const elementCount = (shape: readonly number[]): number =>
-  shape.reduce((product, dim) => product * dim, 1);
 
 /**
  * Returns the shape of `count` values without one: the input's shape, with its free dimension
@@ -90,7 +87,7 @@ export function shapeFor(where: string, info: InputInfo | undefined, count: numb
   if (free === 1 && Number.isInteger(left)) return shape.map((dim) => (dim < 0 ? left : dim));
   const declared = `[${shape.map((dim) => (dim < 0 ? '?' : dim)).join(',')}]`;
   const how = free > 1 ? ': say which with {data, shape}' : '';
-  throw invalid(where, `expected elements for the shape ${declared}, got ${count}${how}`);
+  throw invalidArgument(where, `expected elements for the shape ${declared}, got ${count}${how}`);
 }
 
 /** Checks a given shape. Errors: InvalidArgument. */
@@ -99,10 +96,11 @@ export function checkedShape(where: string, shape: readonly number[], count: num
     Array.isArray(shape) &&
     shape.length <= LIBRARY_RANK_MAX &&
     shape.every((dim) => Number.isSafeInteger(dim) && dim >= 0);
-  if (!isGood) throw invalid(where, `expected a shape of sizes, got ${echo(String(shape))}`);
+  if (!isGood)
+    throw invalidArgument(where, `expected a shape of sizes, got ${echo(String(shape))}`);
   const wanted = elementCount(shape);
   if (wanted !== count) {
-    throw invalid(where, `shape [${shape.join(',')}] has ${wanted} elements, got ${count}`);
+    throw invalidArgument(where, `shape [${shape.join(',')}] has ${wanted} elements, got ${count}`);
   }
   return [...shape];
 }

@@ -1,9 +1,10 @@
 // Encodes one request for a tabular model as V2's extended JSON and decodes its response: missing
 // cells, lists of different lengths. Pure; any thread. Source: docs/reference/tabular.md.
+import { invalidArgument } from '../base/errors.js';
 import { answerColumns } from '../protocols/frames/tensors.js';
 import { ExactNumber, type ExactValue } from '../protocols/frames/exact-json.js';
 import { byName, type RequestBody } from './tensor-request.js';
-import { invalid, isTypedArray, tensorInput } from './flatten.js';
+import { isTypedArray, tensorInput } from './flatten.js';
 import type {
   Cell,
   InferOptions,
@@ -22,7 +23,7 @@ export function columnsOf(rows: readonly Readonly<Record<string, unknown>>[]): I
   const names = new Set<string>();
   rows.forEach((row, i) => {
     const isRow = typeof row === 'object' && row !== null && !Array.isArray(row);
-    if (!isRow) throw invalid(`row ${i}`, 'expected an object by field');
+    if (!isRow) throw invalidArgument(`row ${i}`, 'expected an object by field');
     for (const name of Object.keys(row)) names.add(name);
   });
   return Object.fromEntries(
@@ -118,7 +119,10 @@ function cellText(where: string, value: unknown): string {
       return 'null';
     default:
       if (value === null) return 'null';
-      throw invalid(where, `expected numbers, text, truth values or null, got ${typeof value}`);
+      throw invalidArgument(
+        where,
+        `expected numbers, text, truth values or null, got ${typeof value}`,
+      );
   }
 }
 

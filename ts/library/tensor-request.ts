@@ -1,9 +1,9 @@
 // Encodes one request of V2's REST protocol with binary tensors and decodes its response. Pure; any
 // thread. Source: docs/reference/protocols/v2-rest.md, Binary tensor data.
-import { ErrorCode, ServalError } from '../base/errors.js';
+import { ErrorCode, ServalError, invalidArgument } from '../base/errors.js';
 import type { Datatype } from '../model/snapshot.js';
 import { elementBytes, elementValues } from './elements.js';
-import { checkedShape, flatten, invalid, shapeFor, tensorInput } from './flatten.js';
+import { checkedShape, flatten, shapeFor, tensorInput } from './flatten.js';
 import { dataTypeOf } from '../model/datatype.js';
 import type {
   EncodedTensor,
@@ -39,12 +39,12 @@ function encodeInput(name: string, given: InputValue, info: InputInfo | undefine
   const where = `input '${name}'`;
   const { data, shape, datatype: named, parameters = {} } = tensorInput(where, given);
   const datatype = info?.datatype ?? (named as Datatype | undefined);
-  if (datatype === undefined) throw invalid(where, 'the model has no such input');
+  if (datatype === undefined) throw invalidArgument(where, 'the model has no such input');
   if (named !== undefined && named !== datatype) {
-    throw invalid(where, `expected datatype ${datatype}, got ${String(named)}`);
+    throw invalidArgument(where, `expected datatype ${datatype}, got ${String(named)}`);
   }
   const type = dataTypeOf(datatype);
-  if (type === undefined) throw invalid(where, `there is no datatype ${String(datatype)}`);
+  if (type === undefined) throw invalidArgument(where, `there is no datatype ${String(datatype)}`);
   const flat = flatten(where, data, type.kind === 'text');
   const { values } = flat;
   const sized =

@@ -182,6 +182,10 @@ const PLAIN = DTYPES.filter((dtype) => !isQuantized(dtype)).map((dtype) => DATA_
 const BY_V2: ReadonlyMap<Datatype | undefined, DataType> = new Map(
   PLAIN.map((type) => [type.v2, type]),
 );
+/** V2's datatypes, in the order of TensorFlow's numbers; without those of tabular models. */
+export const V2_DATATYPES: readonly Datatype[] = [...BY_V2.keys()].filter(
+  (datatype) => datatype !== undefined,
+);
 /**
  * Mapped to the types that carry them on the wire, also shown by protocols without a name for them.
  */
@@ -235,5 +239,5 @@ export function configTypeOf(datatype: Datatype): string {
 
 /** The inverse; undefined for TYPE_INVALID and unknown names. */
 export function datatypeOfConfig(name: string): Datatype | undefined {
-  return [...BY_V2.keys()].find((datatype) => datatype && configTypeOf(datatype) === name);
+  return V2_DATATYPES.find((datatype) => configTypeOf(datatype) === name);
 }

@@ -84,7 +84,7 @@ export interface Placement {
 }
 
 /** A tensor of a TensorRT engine, from the model's configuration. */
-export interface PlanTensor {
+export interface TensorRtTensor {
   readonly name: string;
   /** TYPE_FP32, ... */
   readonly type: string;
@@ -93,9 +93,9 @@ export interface PlanTensor {
 }
 
 /** Inputs and outputs of a TensorRT engine: its file does not describe them. */
-export interface PlanSpec {
-  readonly inputs: readonly PlanTensor[];
-  readonly outputs: readonly PlanTensor[];
+export interface TensorRtSpec {
+  readonly inputs: readonly TensorRtTensor[];
+  readonly outputs: readonly TensorRtTensor[];
 }
 
 /** engine.fbs ModelSpec. Absent members have the engine's defaults. */
@@ -117,7 +117,7 @@ export interface ModelSpec extends engine.ModelSpec {
   /** Devices that the model may run on; resolved before the engine gets the spec. */
   readonly placement?: Placement;
   /** The file at `path` is a TensorRT engine; resolved before the engine gets the spec. */
-  readonly plan?: PlanSpec;
+  readonly tensorRt?: TensorRtSpec;
   /** Created for this load, including the target of `path`: see LoadedModel.keepsFolder. */
   readonly ownFolder?: string;
 }

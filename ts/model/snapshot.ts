@@ -1,7 +1,7 @@
 // The registry as readers see it: plain data, immutable, swapped whole, structured-cloneable (it is
 // posted to every listener's worker thread). Control plane writes, the hot path reads.
 import type { ErrorCode } from '../base/errors.js';
-import type { Signature as SignatureInfo } from '../base/generated/engine.js';
+import type { DType, Signature as SignatureInfo } from '../base/generated/engine.js';
 
 export type {
   RankRule,
@@ -9,23 +9,8 @@ export type {
   TensorSpec as TensorInfo,
 } from '../base/generated/engine.js';
 
-/** V2 datatype names. */
-export type Datatype =
-  | 'BOOL'
-  | 'UINT8'
-  | 'UINT16'
-  | 'UINT32'
-  | 'UINT64'
-  | 'INT8'
-  | 'INT16'
-  | 'INT32'
-  | 'INT64'
-  | 'FP16'
-  | 'FP32'
-  | 'FP64'
-  | 'BYTES'
-  | 'BF16'
-  | TabularDatatype;
+/** V2's names of datatypes, and those of tabular models. */
+export type Datatype = DType;
 
 /** Datatypes of tabular models only. DECIMAL is sent as FP64. */
 export type TabularDatatype = 'STRING' | 'DATE' | 'TIMESTAMP' | 'VECTOR' | 'DECIMAL';

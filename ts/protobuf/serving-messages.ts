@@ -3,13 +3,10 @@
 // engine serves those of clients). Tensors and examples keep their bytes. Control plane, any
 // thread; pure. Source: tfserving.md 2.
 import { MULTI_INFERENCE_TASKS_MAX } from '../base/limits.js';
+import { CLASSIFY_METHOD, DEFAULT_SIGNATURE, REGRESS_METHOD } from '../base/signatures.js';
 import { ErrorCode, ServalError } from '../base/errors.js';
 import { ProtobufWriter } from './writer.js';
 import type { WireReader } from './reader.js';
-
-export const DEFAULT_SIGNATURE = 'serving_default';
-export const CLASSIFY_METHOD = 'tensorflow/serving/classify';
-const REGRESS_METHOD = 'tensorflow/serving/regress';
 
 /** tensorflow.serving.ModelSpec. At most one of version (decimal text) and label is set. */
 export interface ModelSpecMessage {

@@ -1,5 +1,5 @@
 // Server-wide calls that protocols make: repository, loading and unloading models, log settings.
-// The registry's thread serves them; other threads call through ts/server/admin/remote-control.ts.
+// The registry's thread serves them; other threads call through ts/server/admin/control-proxy.ts.
 // Control plane. Types only.
 import type { CudaRegion, SharedRegion } from '../model/engine-api.js';
 

@@ -1,5 +1,6 @@
 // Small valid requests made from a model's signature, for the lines that `serval serve` prints, the
 // console, OpenAPI and the load client. Pure; control plane.
+import { elementCount } from '../model/shape.js';
 import { SAMPLE_ELEMENTS_MAX } from '../base/limits.js';
 import { dataTypeOf } from '../model/datatype.js';
 import type { Datatype, SignatureInfo, TableDoc, TensorInfo } from '../model/snapshot.js';
@@ -58,8 +59,8 @@ export function sampleRequest(
     elementsMax <= SAMPLE_ELEMENTS_MAX || isTable
       ? small
       : signature.inputs.map((input, i) => pictureShape(input) ?? small[i] ?? []);
-  const counts = shapes.map((shape) => shape.reduce((product, dim) => product * dim, 1));
-  const brackets = shapes.map((shape) => shape.reduce((all, dim) => all * Math.max(1, dim), 1));
+  const counts = shapes.map(elementCount);
+  const brackets = shapes.map((shape) => elementCount(shape.map((dim) => Math.max(1, dim))));
   if (brackets.reduce((sum, count) => sum + count, 0) > elementsMax) return undefined;
   const tensors = signature.inputs.map((info, i): SampleTensor => {
     const example = isTable ? exampleOf(info, table) : undefined;
@@ -153,7 +154,7 @@ function rowForm(signature: SignatureInfo, tensors: readonly SampleTensor[]): bo
 
 function rowOf(tensor: SampleTensor, row: number): SampleTensor {
   const shape = tensor.shape.slice(1);
-  const count = shape.reduce((product, dim) => product * dim, 1);
+  const count = elementCount(shape);
   return { ...tensor, shape, tokens: tensor.tokens.slice(row * count, (row + 1) * count) };
 }
 

@@ -15,12 +15,12 @@ import { checkSharedTls, transportTls, type TransportTls } from './workers/trans
 import { ErrorCode, reasonOf, ServalError } from '../base/errors.js';
 import { importInThread } from '../importers/run/import-thread.js';
 import { DRAIN_GRACE_MS, INFLATED_BYTES_MAX, LOADS_AT_ONCE } from '../base/limits.js';
-import { createLogger, LevelControl, levelSwitches, type Logger } from '../base/logger.js';
+import { createLogger, LogLevels, levelSwitches, type Logger } from '../base/logger.js';
 import { loadBinding, onnxruntimeLibrary } from '../engine/binding.js';
 import { createEngine, type Engine, type EngineOptions } from '../engine/engine.js';
 import { deathRecord } from '../engine/isolated.js';
 import { hasCudaBeside } from '../models/placement/libraries.js';
-import { removeLeftovers } from '../models/placement/plan/held-folders.js';
+import { removeLeftovers } from '../models/placement/tensorrt/held-folders.js';
 import { placingEngine, type PlacingOptions } from '../models/placement/placing-engine.js';
 import { importingEngine } from '../importers/run/importing-engine.js';
 import { ModelSource } from '../models/registry/sources/model-source.js';
@@ -89,7 +89,7 @@ export type CutLog = Readonly<
 interface Parts {
   readonly config: Config;
   readonly logger: Logger;
-  readonly levels: LevelControl;
+  readonly levels: LogLevels;
   readonly access: ServerAccess;
   readonly engine: Engine;
   /** undefined: HTTP is off. */
@@ -343,7 +343,7 @@ function modelControl(parts: Parts, pool: ListenerPool): ModelControl {
  * anything is wrong with a model.
  */
 export async function startServer(given: Config): Promise<RunningServer> {
-  const levels = new LevelControl(given.logLevel);
+  const levels = new LogLevels(given.logLevel);
   const { logLevel: level, logFormat: format, logFile: file } = given;
   const logger = createLogger({ level, format, file, control: levels });
   const config = await withPlatform(given, logger);

@@ -1,6 +1,6 @@
 // Dynamic batching of 64 one-row requests in flight, with the server on one core: the cost of a row
-// beyond the transport's own echo, measured in rows of ONNX Runtime alone; and what waiting in a
-// batching queue costs a single client. Control plane.
+// beyond the transport's echo, as a multiple of the row's cost in ONNX Runtime alone; and the time
+// that a single client waits in a batching queue. Control plane.
 import { sample } from '../../runner.mjs';
 import { meets, median, medianSample, spread } from '../../statistics.mjs';
 import { openModelAlone } from '../mlp.mjs';
@@ -14,15 +14,15 @@ const TARGET = { relation: '<=', limit: 1.3 };
 const REST_ALLOWED_US = 4;
 
 /**
- * (time - echo - allowed) / row alone: how many rows of the model a served row costs beyond the
- * transport. Pure.
+ * Returns (time - echo - allowed) / row alone: a served row's cost beyond the transport, as a
+ * multiple of the row's cost in ONNX Runtime alone. Pure.
  */
 export function rowCost({ serval, echo, alone }, allowedUs) {
   const aloneUs = alone.usPerRequest / ROWS_ALONE;
   return (serval.usPerRequest - echo.usPerRequest - allowedUs) / aloneUs;
 }
 
-/** The same, by the servers' CPU time. Pure. */
+/** The same by the servers' CPU time. Pure. */
 export function rowCostByCpu({ serval, echo, alone }, allowedUs) {
   return (serval.cpuUs - echo.cpuUs - allowedUs) / (alone.usPerRequest / ROWS_ALONE);
 }

@@ -86,28 +86,28 @@ function row(id, title, rounds) {
       { id, title, form: 'ms', target: P99_MS },
       rounds.map(({ p99Ms }) => p99Ms),
     ),
-    sides: { serval: { extra: `longest ${worst} ms, ${rate} MB of bodies a second` } },
+    sides: { serval: { extra: `longest ${worst} ms, ${rate} MB of bodies per second` } },
   };
 }
 
 const KINDS = [
   {
     id: 'read-16',
-    title: '16 bodies of 100 MB come in',
+    title: '16 clients send bodies of 100 MB',
     clients: 16,
     request: blanks,
     expected: '400',
   },
   {
     id: 'read-40',
-    title: '40 bodies of 100 MB come in',
+    title: '40 clients send bodies of 100 MB',
     clients: 40,
     request: blanks,
     expected: '400',
   },
   {
     id: 'both-16',
-    title: '16 bodies of 100 MB come in, and go out',
+    title: '16 clients send and receive bodies of 100 MB',
     clients: 16,
     request: images,
     expected: '200',

@@ -1,5 +1,5 @@
-// The cost of a feature that can be switched off: requests a second with it and without, in many
-// short rounds, because one percent is little.
+// The cost of a feature that can be switched off: requests per second with and without it, in many
+// short rounds, because differences of one percent are small compared with noise.
 import { wrkLoad } from '../../load/wrk.mjs';
 import { openServalHttp } from '../sides.mjs';
 

@@ -104,7 +104,7 @@ async function run(context) {
     ),
     row(
       'reload-memory',
-      'the same: memory of its own afterwards',
+      'the same: private memory afterwards',
       'ratio',
       MEMORY,
       afterBytes / beforeBytes,

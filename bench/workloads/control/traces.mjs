@@ -12,7 +12,7 @@ export const traces = [
     ...['--trace-file', '/dev/null', '--trace-level', 'TIMESTAMPS', '--trace-rate', `${ONE_IN}`],
   ]),
   // Each request's traceparent is checked as well.
-  pair('trace-parents', 'tracing what callers trace, V2 JSON, 64 connections', [
+  pair('trace-parents', 'tracing only what callers trace, V2 JSON, 64 connections', [
     ...['--trace-otlp', 'http://127.0.0.1:1', '--trace-rate', '0'],
   ]),
 ];

@@ -1,6 +1,6 @@
 // The cost of the front door: keys over REST and gRPC against the same server without them, TLS
-// against nginx that terminates it before a plain Serval on the same core. The cost when everything
-// is off is found by comparing the other rows with those of an older checkout: bench/compare.mjs.
+// against nginx that terminates it before a plain Serval on the same core. To find the cost with
+// everything off, compare the other rows with those of an older checkout: bench/compare.mjs.
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// Many gRPC connections: the rate of a thousand in turn, against four; and the memory of a
-// connection that is idle after a call.
+// Many gRPC connections: the request rate of a thousand connections used in turn, against four; and
+// the memory of a connection that is idle after a call.
 import { holdGrpc, grpcLoad } from '../../load/grpc-load.mjs';
 import { ownBytes } from '../../machine.mjs';
 import { judgeFigures } from '../../statistics.mjs';
@@ -69,7 +69,7 @@ export const connections = [
     openReference: (context) => openHalfPlusThree(context, context.root, inTurn(FEW)),
   },
   {
-    // Each call is a separate read and write on any server: the remaining time is compared.
+    // Each call is a separate read and write on any server, so the remaining time is compared.
     id: 'grpc-connections-echo',
     title: `the same, ${MANY} connections on both sides`,
     metric: 'rate',

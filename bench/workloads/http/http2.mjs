@@ -1,6 +1,6 @@
 // REST over HTTP/2: V1 JSON of four floats on few connections with many streams, against the same
 // requests over HTTP/1.1 with as many in flight.
-import { nativeLoad, planOf } from '../../load/native-load.mjs';
+import { nativeLoad, scheduleOf } from '../../load/native-load.mjs';
 import { planV1 } from '../json-small.mjs';
 import { openServalHttp } from '../sides.mjs';
 
@@ -11,8 +11,8 @@ const IN_FLIGHT = CONNECTIONS * STREAMS;
 
 const open = (context, root, isHttp2) => {
   const connections = isHttp2 ? CONNECTIONS : IN_FLIGHT;
-  const plan = planOf({ how: 'closed', connections, count: IN_FLIGHT });
-  const load = (...side) => nativeLoad(...side, { http2: isHttp2, plan });
+  const schedule = scheduleOf({ how: 'closed', connections, count: IN_FLIGHT });
+  const load = (...side) => nativeLoad(...side, { http2: isHttp2, schedule });
   return openServalHttp(context, root, { model: MODEL, plan: planV1, load });
 };
 

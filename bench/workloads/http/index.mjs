@@ -1,4 +1,4 @@
-// The rows for the HTTP listener besides its small requests: a fixed rate, HTTP/2, threads, the
+// The rows for the HTTP listener other than small requests: a fixed rate, HTTP/2, threads, the
 // other listener.
 import { http2 } from './http2.mjs';
 import { listeners } from './listeners.mjs';

@@ -1,6 +1,6 @@
 // V1 JSON of four floats at a fixed rate, against the uWS echo of the same body at that rate: the
 // latency that a client sees below capacity.
-import { nativeLoad, planOf } from '../../load/native-load.mjs';
+import { nativeLoad, scheduleOf } from '../../load/native-load.mjs';
 import { runPair } from '../../runner.mjs';
 import { percentileRows } from '../grpc/open-loop.mjs';
 import { planV1 } from '../json-small.mjs';
@@ -14,9 +14,9 @@ const CONNECTIONS = 64;
 const ROUNDS_TIMES = 2;
 
 function openLoop(rate) {
-  const plan = planOf({ how: 'open', connections: CONNECTIONS, count: rate });
+  const schedule = scheduleOf({ how: 'open', connections: CONNECTIONS, count: rate });
   const load = (context, server, request) =>
-    nativeLoad(context, server, request, { http2: false, plan });
+    nativeLoad(context, server, request, { http2: false, schedule });
   const workload = {
     id: `http-open-${rate}`,
     title: `V1 JSON, 4 floats, at ${rate}/s, ${CONNECTIONS} connections`,

@@ -45,7 +45,7 @@ export const httpThreads = [
     reference: '--http-threads 1',
     metric: 'rate',
     target: null,
-    note: 'server on two cores; where the machine has only two, the load shares one of them',
+    note: 'server on two cores; on a machine with only two, the load shares one of them',
     openServal: (context, root) => open(context, root, LISTENERS),
     openReference: (context) => open(context, context.root, 1),
   },

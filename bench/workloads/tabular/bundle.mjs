@@ -23,7 +23,7 @@ const FIELDS = {
 function sample(context, ending) {
   const path = join(context.harnessRoot, '..', 'shared', 'models', 'mleap', MODEL + ending);
   if (existsSync(path)) return path;
-  throw new Skipped('../shared/models/mleap is not there');
+  throw new Skipped('../shared/models/mleap does not exist');
 }
 
 /** Reduces a LeapFrame to its first row. Pure. */

@@ -1,5 +1,6 @@
 // The tree for iris of examples/models, one row per request, against half_plus_three, an ONNX
-// model, under that protocol's load: the cost of a tabular model compared with one tensor.
+// model, under the same load over the same protocol: the cost of a tabular model compared with one
+// tensor.
 import { bytesOf, doublesOf, v2JsonRequest } from '../../bodies.mjs';
 import { expectBytes, expectFloats } from '../../check.mjs';
 import { wrkLoad } from '../../load/wrk.mjs';

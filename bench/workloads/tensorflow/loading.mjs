@@ -82,7 +82,7 @@ async function run(context) {
       seconds(fresh),
     ),
     judgeFigures(
-      { ...READY_ROW, id: 'tf-load-cached', title: 'the same with a kept import' },
+      { ...READY_ROW, id: 'tf-load-cached', title: 'the same with a cached import' },
       seconds(cached),
     ),
     judgeFigures(

@@ -31,7 +31,7 @@ export function wireRow({ id, prefix, what }, measured) {
     reference: REFERENCE,
     form: 'ratio',
     target: TARGET,
-    note: 'the worst of four alignments where there are four',
+    note: 'the worst of four alignments, if there are four',
   };
   return {
     ...judgeFigures(row, [Math.max(...ratios)]),

@@ -29,7 +29,7 @@ struct Isolation {
 // parts that it uses itself (batches, queues, shapes), and the process receives the bytes.
 void isolate(ModelSpec& spec, const Isolation& isolation, std::span<const uint8_t> bytes);
 
-// Loads models that were passed to isolate(). `budget` counts the memory of slots and outlives
+// Loads models that were passed to isolate(). `budget` counts the memory of channels and outlives
 // everything; may be null.
 std::unique_ptr<Backend> make_isolated_backend(MemoryBudget* budget);
 

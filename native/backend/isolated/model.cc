@@ -1,4 +1,4 @@
-// Runs an isolated model through its slots. Hot path; any thread.
+// Runs an isolated model through its channels. Hot path; any thread.
 #include "backend/isolated/model.h"
 
 #include <algorithm>
@@ -22,26 +22,26 @@ constexpr size_t kCopyKeepBytes = 1u << 20;
 // Ends one current run.
 class Ender final : public RunEnder {
  public:
-  void begin(ServerSlot& slot) {
-    slot_ = &slot;
+  void begin(ServerChannel& channel) {
+    channel_ = &channel;
     ending_ns_.store(0, std::memory_order_relaxed);
   }
   // Called after the request was handed over, before the run's begin_run().
   void number(uint32_t number) { number_.store(number); }
   void end_run() override {
-    slot_->end_run(number_.load());
+    channel_->end_run(number_.load());
     ending_ns_.store(now_ns());
   }
   const std::atomic<uint64_t>& ending_ns() const { return ending_ns_; }
 
  private:
-  ServerSlot* slot_ = nullptr;
+  ServerChannel* channel_ = nullptr;
   std::atomic<uint32_t> number_{0};
   std::atomic<uint64_t> ending_ns_{0};
 };
 
 // Writes the device memory that a request uses, and the places requested for its outputs. Read by
-// ServedSlot::read_devices().
+// ServedChannel::read_devices().
 void write_devices(const DeviceList& devices, std::span<const OutputPlace> places, Writer& head) {
   head.number(static_cast<uint64_t>(devices.size()));
   for (const gpu::SharedMemory* one : devices) {
@@ -76,12 +76,12 @@ class Scratch final : public BackendScratch {
     outputs_.clear();
     message_.trim();
     copy_.shrink(kCopyKeepBytes);
-    if (slot_ != nullptr) slot_->trim();
+    if (channel_ != nullptr) channel_->trim();
   }
 
  private:
   friend class Model;
-  std::shared_ptr<ServerSlot> slot_;
+  std::shared_ptr<ServerChannel> channel_;
   Ender ender_;
   Writer head_;
   Message message_;
@@ -122,12 +122,12 @@ class Model final : public BackendModel {
     if (signature >= info_.signatures.size()) {
       return make_error(ErrorCode::Internal, "no signature of index " + std::to_string(signature));
     }
-    if (Status ready = have_slot(scratch); !ready.ok()) return ready;
+    if (Status ready = have_channel(scratch); !ready.ok()) return ready;
     std::span<const OutputPlace> places;
     if (info_.takes_device_memory) places = options.places;
     const Result<uint64_t> bytes = write(signature, inputs, output_indices, places, scratch);
     if (!bytes.ok()) return bytes.error();
-    const ServerSlot::Outcome outcome = wait(scratch, bytes.value(), cancel);
+    const ServerChannel::Outcome outcome = wait(scratch, bytes.value(), cancel);
     Status status = read(signature, output_indices, places, outcome, scratch);
     if (!status.ok() && cancel != nullptr && cancel->cancelled()) {
       return make_error(ErrorCode::Cancelled, "the model's run was ended");
@@ -136,12 +136,12 @@ class Model final : public BackendModel {
   }
 
  private:
-  Status have_slot(Scratch& scratch) const {
-    if (scratch.slot_ != nullptr && !scratch.slot_->dead()) return {};
-    scratch.slot_.reset();
-    Result<std::shared_ptr<ServerSlot>> opened = process_->open(id_);
+  Status have_channel(Scratch& scratch) const {
+    if (scratch.channel_ != nullptr && !scratch.channel_->dead()) return {};
+    scratch.channel_.reset();
+    Result<std::shared_ptr<ServerChannel>> opened = process_->open(id_);
     if (!opened.ok()) return std::move(opened.error());
-    scratch.slot_ = std::move(opened.value());
+    scratch.channel_ = std::move(opened.value());
     return {};
   }
 
@@ -149,11 +149,11 @@ class Model final : public BackendModel {
                          std::span<const uint32_t> output_indices,
                          std::span<const OutputPlace> places, Scratch& scratch) const {
     Writer& head = scratch.head_;
-    ServerSlot& slot = *scratch.slot_;
+    ServerChannel& channel = *scratch.channel_;
     DeviceList& devices = scratch.devices_;
     head.clear();
     head.number(signature);
-    head.number(slot.answer_bytes_max());
+    head.number(channel.answer_bytes_max());
     head.number(static_cast<uint64_t>(output_indices.size()));
     for (const uint32_t one : output_indices) head.number(one);
     devices.clear();
@@ -162,42 +162,42 @@ class Model final : public BackendModel {
     write_devices(devices, places, head);
     const std::optional<uint64_t> elements = write_records(inputs, devices, head);
     const uint64_t bytes = elements ? message_bytes(head, *elements) : UINT64_MAX;
-    if (!elements || !slot.hold(bytes, 0)) {
+    if (!elements || !channel.hold(bytes, 0)) {
       return make_error(ErrorCode::MemoryFull, "no memory for a request's tensors of " +
                                                    std::to_string(elements.value_or(0)) + " bytes");
     }
-    Status written = write_message(head, *elements, inputs, slot.requests());
+    Status written = write_message(head, *elements, inputs, channel.requests());
     if (!written.ok()) return std::move(written.error());
     return bytes;
   }
 
-  ServerSlot::Outcome wait(Scratch& scratch, uint64_t bytes, const CancelFlag* cancel) const {
+  ServerChannel::Outcome wait(Scratch& scratch, uint64_t bytes, const CancelFlag* cancel) const {
     Ender& ender = scratch.ender_;
-    ServerSlot& slot = *scratch.slot_;
-    ender.begin(slot);
-    const uint32_t number = slot.hand_over(bytes);
+    ServerChannel& channel = *scratch.channel_;
+    ender.begin(channel);
+    const uint32_t number = channel.hand_over(bytes);
     ender.number(number);
-    if (cancel == nullptr) return slot.wait(number, ender.ending_ns());
+    if (cancel == nullptr) return channel.wait(number, ender.ending_ns());
     cancel->begin_run(ender);
-    const ServerSlot::Outcome outcome = slot.wait(number, ender.ending_ns());
+    const ServerChannel::Outcome outcome = channel.wait(number, ender.ending_ns());
     cancel->leave_run(ender);
     return outcome;
   }
 
   Status read(uint32_t signature, std::span<const uint32_t> output_indices,
-              std::span<const OutputPlace> places, ServerSlot::Outcome outcome,
+              std::span<const OutputPlace> places, ServerChannel::Outcome outcome,
               Scratch& scratch) const {
-    if (outcome == ServerSlot::Outcome::Answered) {
+    if (outcome == ServerChannel::Outcome::Answered) {
       return read_answer(signature, output_indices, places, scratch);
     }
-    const std::shared_ptr<ServerSlot> slot = std::move(scratch.slot_);
+    const std::shared_ptr<ServerChannel> channel = std::move(scratch.channel_);
     switch (outcome) {
-      case ServerSlot::Outcome::GivenUp: process_->give_up(slot); break;
-      case ServerSlot::Outcome::Refused:
+      case ServerChannel::Outcome::GivenUp: process_->give_up(channel); break;
+      case ServerChannel::Outcome::Refused:
         return make_error(ErrorCode::ModelNotReady,
                           "model '" + name_ + "': its process has no thread left for a request");
-      case ServerSlot::Outcome::Answered:
-      case ServerSlot::Outcome::Dead: break;
+      case ServerChannel::Outcome::Answered:
+      case ServerChannel::Outcome::Dead: break;
     }
     return process_->death_error(id_);
   }
@@ -205,15 +205,15 @@ class Model final : public BackendModel {
   // Checks everything that the process wrote before it is used.
   Status read_answer(uint32_t signature, std::span<const uint32_t> output_indices,
                      std::span<const OutputPlace> places, Scratch& scratch) const {
-    ServerSlot& slot = *scratch.slot_;
-    const uint64_t bytes = slot.page().answer_bytes.load();
+    ServerChannel& channel = *scratch.channel_;
+    const uint64_t bytes = channel.page().answer_bytes.load();
     if (bytes > kAnswerBytesMax) return of_no_sense(scratch);
-    if (!slot.hold(0, bytes)) {
-      scratch.slot_.reset();  // releases the slot with all of its memory
+    if (!channel.hold(0, bytes)) {
+      scratch.channel_.reset();  // releases the channel with all of its memory
       return make_error(ErrorCode::MemoryFull,
                         "no memory for outputs of " + std::to_string(bytes) + " bytes");
     }
-    if (!scratch.message_.read(slot.answers(), bytes)) return of_no_sense(scratch);
+    if (!scratch.message_.read(channel.answers(), bytes)) return of_no_sense(scratch);
     Reader head = scratch.message_.head();
     const auto failed = head.number<uint8_t>();
     if (!head.ok() || failed > 1) return of_no_sense(scratch);
@@ -233,7 +233,7 @@ class Model final : public BackendModel {
   // Ends the process, which sent an invalid response.
   Error of_no_sense(Scratch& scratch) const {
     scratch.outputs_.clear();
-    scratch.slot_.reset();
+    scratch.channel_.reset();
     process_->end("it sent an invalid response");
     return make_error(ErrorCode::BackendFailed,
                       "model '" + name_ + "': its process sent an invalid response");

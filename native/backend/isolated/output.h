@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "backend/isolated/slot.h"
+#include "backend/isolated/channel.h"
 #include "base/error.h"
 
 namespace serval::isolated {

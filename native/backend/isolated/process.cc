@@ -92,10 +92,10 @@ Result<ModelProcess::Added> ModelProcess::add(ModelSource source) {
 void ModelProcess::remove(uint32_t id) {
   std::lock_guard lock(mutex_);
   entries_.erase(id);
-  if (socket_.get() >= 0) send_packet(socket_.get(), {Control::Unload, id, 0}, {});
+  if (socket_.get() >= 0) send_packet(socket_.get(), {PacketKind::Unload, id, 0}, {});
 }
 
-Result<std::shared_ptr<ServerSlot>> ModelProcess::open(uint32_t id) {
+Result<std::shared_ptr<ServerChannel>> ModelProcess::open(uint32_t id) {
   std::lock_guard lock(mutex_);
   const auto found = entries_.find(id);
   if (found == entries_.end()) return make_error(ErrorCode::ModelNotReady, "the model is gone");
@@ -105,16 +105,17 @@ Result<std::shared_ptr<ServerSlot>> ModelProcess::open(uint32_t id) {
                       "model '" + entry.source.name + "': " + state_text(entry));
   }
   const size_t keep = entry.info.value().on_gpu ? kGpuAreaKeepBytes : kAreaKeepBytes;
-  Result<std::shared_ptr<ServerSlot>> made = ServerSlot::create(budget_, cancel_event_.get(), keep);
+  Result<std::shared_ptr<ServerChannel>> made =
+      ServerChannel::create(budget_, cancel_event_.get(), keep);
   if (!made.ok()) return made;
-  ServerSlot& slot = *made.value();
-  const int fds[] = {slot.page_area().fd(), slot.requests().fd(), slot.answers().fd()};
-  if (!send_packet(socket_.get(), {Control::Open, id, 0}, fds)) {
+  ServerChannel& channel = *made.value();
+  const int fds[] = {channel.page_area().fd(), channel.requests().fd(), channel.answers().fd()};
+  if (!send_packet(socket_.get(), {PacketKind::Open, id, 0}, fds)) {
     return make_error(ErrorCode::ModelNotReady,
                       "model '" + entry.source.name + "': its process accepts no requests");
   }
-  std::erase_if(slots_, [](const auto& one) { return one.expired(); });
-  slots_.push_back(made.value());
+  std::erase_if(channels_, [](const auto& one) { return one.expired(); });
+  channels_.push_back(made.value());
   return made;
 }
 
@@ -144,12 +145,12 @@ Error ModelProcess::death_error(uint32_t id) {
                     "model '" + found->second.source.name + "': " + state_text(found->second));
 }
 
-void ModelProcess::give_up(std::shared_ptr<ServerSlot> slot) {
-  slot->close();
+void ModelProcess::give_up(std::shared_ptr<ServerChannel> channel) {
+  channel->close();
   std::lock_guard lock(mutex_);
   forget_idle();
-  if (slot->dead() || pid_ == 0) return;
-  given_up_.push_back(std::move(slot));
+  if (channel->dead() || pid_ == 0) return;
+  given_up_.push_back(std::move(channel));
   wake();
   if (given_up_.size() < kGivenUpMax) return;
   fault_ = std::to_string(given_up_.size()) + " of its runs did not end after they were cancelled";
@@ -182,7 +183,7 @@ void ModelProcess::send_forgotten(int socket) {
     std::lock_guard lock(forgotten_mutex_);
     ids.swap(forgotten_);
   }
-  for (const uint64_t id : ids) send_packet(socket, {Control::Forget, 0, id}, {});
+  for (const uint64_t id : ids) send_packet(socket, {PacketKind::Forget, 0, id}, {});
 }
 
 // The caller holds mutex_. Sorted and unique, so that neither the order of loads nor the number of
@@ -239,7 +240,7 @@ void ModelProcess::ask(uint32_t id, Entry& entry) {
   entry.load = Load::Asked;
   entry.again_ns = 0;
   const int fd = entry.source.spec.get();
-  if (send_packet(socket_.get(), {Control::Load, id, entry.source.device}, {&fd, 1})) return;
+  if (send_packet(socket_.get(), {PacketKind::Load, id, entry.source.device}, {&fd, 1})) return;
   // Ends a process that accepts nothing: the load then fails because of its death.
   if (errno == EAGAIN) fault_ = "it accepted no load for seconds";
   launcher_->kill(pid_);
@@ -310,7 +311,7 @@ Status ModelProcess::start_process() {
   started_ns_ = now_ns();
   page_ = std::move(page.value());
   const int page_fd = page_.fd();
-  send_packet(socket_.get(), {Control::Page, 0, 0}, {&page_fd, 1});
+  send_packet(socket_.get(), {PacketKind::Page, 0, 0}, {&page_fd, 1});
   for (auto& [id, entry] : entries_) ask(id, entry);
   return {};
 }
@@ -361,12 +362,12 @@ bool ModelProcess::next_packet(int socket) {
 
 void ModelProcess::hear(Received& received) {
   const Packet& packet = received.packet;
-  if (packet.kind != Control::Loaded && packet.kind != Control::Failed) return;
+  if (packet.kind != PacketKind::Loaded && packet.kind != PacketKind::Failed) return;
   Result<std::vector<uint8_t>> blob =
       received.descriptors.size() == 1
           ? read_blob(received.descriptors[0].get(), kBlobBytesMax)
           : make_error(ErrorCode::MemoryFull, "the model's process has no memory to answer a load");
-  note_load(packet.id, packet.kind == Control::Loaded, std::move(blob));
+  note_load(packet.id, packet.kind == PacketKind::Loaded, std::move(blob));
 }
 
 // A reloaded model must equal the original one, because the engine keeps what it knows of it.
@@ -411,7 +412,7 @@ void ModelProcess::note_reload(uint32_t id, Entry& entry, const std::string& pro
   entry.failures = problem.empty() ? 0 : entry.failures + 1;
   if (problem.empty()) return;
   // the loaded model differs from the original one
-  send_packet(socket_.get(), {Control::Unload, id, 0}, {});
+  send_packet(socket_.get(), {PacketKind::Unload, id, 0}, {});
   const uint64_t pause_ms = pause_ms_after(entry.failures, pauses_);
   entry.again_ns = now_ns() + pause_ms * kNsPerMs;
   isolated::note_reload(entry.source.name, problem, pid_, pause_ms);
@@ -419,7 +420,7 @@ void ModelProcess::note_reload(uint32_t id, Entry& entry, const std::string& pro
 
 // Handles the death of the process. False: it is not to be restarted.
 bool ModelProcess::end_life(const End& end, int64_t pid) {
-  std::vector<std::shared_ptr<ServerSlot>> slots;
+  std::vector<std::shared_ptr<ServerChannel>> channels;
   std::unique_lock lock(mutex_);
   const bool lived = started_ns_ != 0 && now_ns() - started_ns_ > pauses_.lived_ms * kNsPerMs;
   socket_ = Descriptor();
@@ -444,16 +445,16 @@ bool ModelProcess::end_life(const End& end, int64_t pid) {
                               "model '" + entry.source.name + "': " + death_ + " while it loaded");
     }
   }
-  for (const auto& one : slots_) {
-    if (std::shared_ptr<ServerSlot> slot = one.lock()) slots.push_back(std::move(slot));
+  for (const auto& one : channels_) {
+    if (std::shared_ptr<ServerChannel> channel = one.lock()) channels.push_back(std::move(channel));
   }
-  slots_.clear();
+  channels_.clear();
   given_up_.clear();
   changed_.notify_all();
   if (!stopping_) note_death(names(), {end.signal, death_}, pid, pause_ms);
   lock.unlock();
-  for (const auto& slot : slots) slot->die();
-  slots.clear();
+  for (const auto& channel : channels) channel->die();
+  channels.clear();
   lock.lock();
   changed_.wait_for(lock, std::chrono::milliseconds(pause_ms), [this] { return stopping_; });
   starts_ns_ = 0;

@@ -13,12 +13,12 @@
 #include <thread>
 #include <vector>
 
-#include "backend/isolated/control.h"
+#include "backend/isolated/channel.h"
 #include "backend/isolated/launch.h"
 #include "backend/isolated/message.h"
 #include "backend/isolated/output.h"
+#include "backend/isolated/packets.h"
 #include "backend/isolated/process_page.h"
-#include "backend/isolated/slot.h"
 #include "backend/isolated/spin.h"
 #include "base/memory_budget.h"
 
@@ -51,18 +51,18 @@ struct ModelSource {
   int64_t version = 0;
 };
 
-// The server's end of a slot. One run at a time.
-class ServerSlot {
+// The server's end of a channel. One run at a time.
+class ServerChannel {
  public:
   // `keep_bytes`: for each area, see Area::set_keep().
-  static Result<std::shared_ptr<ServerSlot>> create(MemoryBudget* budget, int cancel_event,
-                                                    size_t keep_bytes = kAreaKeepBytes);
+  static Result<std::shared_ptr<ServerChannel>> create(MemoryBudget* budget, int cancel_event,
+                                                       size_t keep_bytes = kAreaKeepBytes);
   // Closes it.
-  ~ServerSlot();
-  ServerSlot(const ServerSlot&) = delete;
-  ServerSlot& operator=(const ServerSlot&) = delete;
+  ~ServerChannel();
+  ServerChannel(const ServerChannel&) = delete;
+  ServerChannel& operator=(const ServerChannel&) = delete;
 
-  SlotPage& page() { return *reinterpret_cast<SlotPage*>(page_.data()); }
+  ChannelPage& page() { return *reinterpret_cast<ChannelPage*>(page_.data()); }
   Area& page_area() { return page_; }
   Area& requests() { return requests_; }
   Area& answers() { return answers_; }
@@ -77,22 +77,22 @@ class ServerSlot {
   // Submits what was written as the next request; returns its number.
   uint32_t hand_over(uint64_t bytes);
   enum class Outcome : uint8_t { Answered, Dead, Refused, GivenUp };
-  // Waits until request `number` is answered, the process is dead, nothing there serves the slot,
-  // or the run was asked to end and did not. `ending`: when it was asked, 0 = it was not.
+  // Waits until request `number` is answered, the process is dead, nothing there serves the
+  // channel, or the run was asked to end and did not. `ending`: when it was asked, 0 = it was not.
   Outcome wait(uint32_t number, const std::atomic<uint64_t>& ending_ns);
   // Asks request `number` to end. Any thread; does not block.
   void end_run(uint32_t number);
   // No request follows: the process releases its end when the current run is over.
-  void close() { close_slot(page()); }
+  void close() { close_channel(page()); }
   // Whether nothing runs there. Any thread, after the last request was submitted.
   bool idle();
-  // Marks the slot's process as dead. Any thread.
+  // Marks the channel's process as dead. Any thread.
   void die();
   bool dead() const { return dead_.load(std::memory_order_acquire); }
 
  private:
-  ServerSlot(Area page, Area requests, Area answers, Descriptor cancel_event, MemoryBudget* budget,
-             size_t keep_bytes);
+  ServerChannel(Area page, Area requests, Area answers, Descriptor cancel_event,
+                MemoryBudget* budget, size_t keep_bytes);
   Outcome outcome(uint32_t number);
   Outcome sleep(uint32_t number, const std::atomic<uint64_t>& ending_ns);
 
@@ -124,13 +124,14 @@ class ModelProcess {
   // Errors: those of the backend there; backend_failed if the process ends meanwhile.
   Result<Added> add(ModelSource source);
   void remove(uint32_t id);
-  // Opens a slot for the model. Errors: model_not_ready (with the rest of the pause), memory_full.
-  Result<std::shared_ptr<ServerSlot>> open(uint32_t id);
+  // Opens a channel for the model. Errors: model_not_ready (with the rest of the pause),
+  // memory_full.
+  Result<std::shared_ptr<ServerChannel>> open(uint32_t id);
   // The error for a request whose process died.
   Error death_error(uint32_t id);
-  // Takes over a slot whose run was given up but may continue: its memory stays charged until the
-  // run ends. With kGivenUpMax of them the process is ended.
-  void give_up(std::shared_ptr<ServerSlot> slot);
+  // Takes over a channel whose run was given up but may continue: its memory stays charged until
+  // the run ends. With kGivenUpMax of them the process is ended.
+  void give_up(std::shared_ptr<ServerChannel> channel);
   // Ends a faulty process; it is restarted as after any death.
   void end(const std::string& why);
 
@@ -189,10 +190,10 @@ class ModelProcess {
   std::thread keeper_;  // started under mutex_, joined by the destructor
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<uint32_t, Entry> entries_;             // guarded by mutex_, like everything below
-  std::vector<std::weak_ptr<ServerSlot>> slots_;  // of the current process
+  std::map<uint32_t, Entry> entries_;                   // guarded by mutex_, like everything below
+  std::vector<std::weak_ptr<ServerChannel>> channels_;  // of the current process
   // of the current process; their runs continue
-  std::vector<std::shared_ptr<ServerSlot>> given_up_;
+  std::vector<std::shared_ptr<ServerChannel>> given_up_;
   Descriptor socket_, cancel_event_, output_;
   Area page_;  // ProcessPage of the current process
   int64_t pid_ = 0;

@@ -1,5 +1,5 @@
-// Serves slots and loads in a model's process. Hot path (slots' threads) and control plane (the
-// calling thread).
+// Serves channels and loads in a model's process. Hot path (channels' threads) and control plane
+// (the calling thread).
 #include "backend/isolated/serve.h"
 
 #include <poll.h>
@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "backend/isolated/control.h"
+#include "backend/isolated/packets.h"
 #include "backend/isolated/spin.h"
 #include "backend/isolated/tensors.h"
 #include "gpu/pinned_range.h"
@@ -26,9 +26,9 @@ namespace serval::isolated {
 namespace {
 
 constexpr uint64_t kSleepNs = 10'000'000'000;
-constexpr size_t kSlotsMax = 4096;
-constexpr int kNoSlotCode = 3;  // exit code of a process that has no memory for a slot
-constexpr int kFaultCode = 4;   // exit code of a process in which no run can succeed any more
+constexpr size_t kChannelsMax = 4096;
+constexpr int kNoChannelCode = 3;  // exit code of a process that has no memory for a channel
+constexpr int kFaultCode = 4;      // exit code of a process in which no run can succeed any more
 
 Error internal(const std::string& what) { return make_error(ErrorCode::Internal, what); }
 
@@ -75,12 +75,12 @@ class OpenMemory {
   std::map<uint64_t, std::shared_ptr<gpu::SharedMemory>> open_;  // guarded by mutex_
 };
 
-// One slot of one model, run by its own thread.
-class ServedSlot {
+// One channel of one model, run by its own thread.
+class ServedChannel {
  public:
   using EndProcess = std::function<void(const std::string& fault)>;
-  ServedSlot(std::shared_ptr<BackendModel> model, OpenMemory& memory, Area page, Area requests,
-             Area answers, EndProcess end_process)
+  ServedChannel(std::shared_ptr<BackendModel> model, OpenMemory& memory, Area page, Area requests,
+                Area answers, EndProcess end_process)
       : model_(std::move(model)),
         memory_(memory),
         end_process_(std::move(end_process)),
@@ -94,9 +94,9 @@ class ServedSlot {
   }
 
   Area& page_area() { return page_; }
-  SlotPage& page() { return *reinterpret_cast<SlotPage*>(page_.data()); }
+  ChannelPage& page() { return *reinterpret_cast<ChannelPage*>(page_.data()); }
 
-  // Runs until the slot is closed, or the process is to end: its death answers the current run.
+  // Runs until the channel is closed, or the process is to end: its death answers the current run.
   void run() {
     uint32_t done = 0;
     for (;;) {
@@ -113,12 +113,12 @@ class ServedSlot {
         answer_error(status.error());
       }
       done = next;
-      SlotPage& shared = page();
+      ChannelPage& shared = page();
       shared.answer.store(done);
       if (shared.server_sleeps.load() != 0) wake_all(shared.answer);
     }
   }
-  // Marks the slot as no longer served.
+  // Marks the channel as no longer served.
   void leave() { page().ended.store(1); }
 
   // Checks whether the page asks for the current request to end. Thread: the control thread.
@@ -128,13 +128,13 @@ class ServedSlot {
   }
   // No caller waits for the current run. Thread: the control thread.
   void close() {
-    close_slot(page());
+    close_channel(page());
     std::lock_guard lock(mutex_);
     if (running_ != 0) flag_.cancel(EndCause::Unloaded);
   }
 
  private:
-  // Returns the number of the next request, or `done` if the slot is closed.
+  // Returns the number of the next request, or `done` if the channel is closed.
   uint32_t wait(uint32_t done) {
     const std::atomic<uint32_t>& request = page().request;
     return spin_.wait(
@@ -142,7 +142,7 @@ class ServedSlot {
         [&] { return sleep(done); });
   }
   uint32_t sleep(uint32_t done) {
-    SlotPage& shared = page();
+    ChannelPage& shared = page();
     for (;;) {
       const uint32_t next = shared.request.load();
       if (shared.closed.load() != 0) return done;
@@ -165,7 +165,7 @@ class ServedSlot {
     running_ = 0;
   }
 
-  // Hot path: run. The request in the slot, its answer into the slot.
+  // Hot path: run. The request in the channel, its answer into the channel.
   Status answer() {
     const uint64_t bytes = page().request_bytes.load();
     if (bytes > requests_.mapped()) pinned_.drop();  // it will be mapped again
@@ -306,26 +306,26 @@ class Server {
   void take(Received& received) {
     const Packet packet = received.packet;
     std::vector<Descriptor>& fds = received.descriptors;
-    if (packet.kind == Control::Load && fds.empty()) {
+    if (packet.kind == PacketKind::Load && fds.empty()) {
       answer_load(packet.id, internal("no descriptor for a model's spec"));
-    } else if (packet.kind == Control::Load) {
+    } else if (packet.kind == PacketKind::Load) {
       const auto blob = std::make_shared<Descriptor>(std::move(fds[0]));
       if (!start("sv-load", [this, packet, blob] { load(packet, blob->get()); })) {
         answer_load(packet.id, internal("no thread to load a model on"));
       }
-    } else if (packet.kind == Control::Unload) {
+    } else if (packet.kind == PacketKind::Unload) {
       std::shared_ptr<BackendModel> gone;
       std::lock_guard lock(mutex_);
       if (const auto found = models_.find(packet.id); found != models_.end()) {
         gone = std::move(found->second);
         models_.erase(found);
       }
-    } else if (packet.kind == Control::Open) {
+    } else if (packet.kind == PacketKind::Open) {
       if (fds.size() == 3) open(packet, fds);
-      else lose_slot();
-    } else if (packet.kind == Control::Page && fds.size() == 1) {
+      else lose_channel();
+    } else if (packet.kind == PacketKind::Page && fds.size() == 1) {
       take_page(std::move(fds[0]));
-    } else if (packet.kind == Control::Forget) {
+    } else if (packet.kind == PacketKind::Forget) {
       memory_.forget(packet.value);
     }
   }
@@ -385,7 +385,7 @@ class Server {
     }
     const Result<Descriptor> answer = blob_of(out.bytes());
     const int fd = answer.ok() ? answer.value().get() : -1;
-    const Control kind = loaded.ok() && answer.ok() ? Control::Loaded : Control::Failed;
+    const PacketKind kind = loaded.ok() && answer.ok() ? PacketKind::Loaded : PacketKind::Failed;
     send_packet(options_.socket, {kind, id, 0}, {&fd, answer.ok() ? 1u : 0u});
   }
 
@@ -416,48 +416,48 @@ class Server {
   }
 
   void open(const Packet& packet, std::vector<Descriptor>& fds) {
-    Result<Area> page = Area::adopt(std::move(fds[0]), sizeof(SlotPage), true);
+    Result<Area> page = Area::adopt(std::move(fds[0]), sizeof(ChannelPage), true);
     Result<Area> answers = Area::adopt(std::move(fds[2]), kAreaFirstBytes, true);
-    if (!page.ok()) return lose_slot();
+    if (!page.ok()) return lose_channel();
     std::shared_ptr<BackendModel> model;
     {
       std::lock_guard lock(mutex_);
       const auto found = models_.find(packet.id);
-      if (found != models_.end() && slots_.size() < kSlotsMax) model = found->second;
+      if (found != models_.end() && channels_.size() < kChannelsMax) model = found->second;
     }
     if (model == nullptr || !answers.ok()) return refuse(page.value());
     // Only writable memory can be pinned for a GPU.
     const bool on_gpu = model->info().takes_device_memory;
     Result<Area> requests = Area::adopt(std::move(fds[1]), kAreaFirstBytes, on_gpu);
     if (!requests.ok()) return refuse(page.value());
-    const auto slot = std::make_shared<ServedSlot>(
+    const auto channel = std::make_shared<ServedChannel>(
         std::move(model), memory_, std::move(page.value()), std::move(requests.value()),
         std::move(answers.value()), [this](const std::string& fault) { end_process(fault); });
     {
       std::lock_guard lock(mutex_);
-      slots_.push_back(slot);
+      channels_.push_back(channel);
     }
-    const auto drop = [this](const std::shared_ptr<ServedSlot>& one) {
+    const auto drop = [this](const std::shared_ptr<ServedChannel>& one) {
       std::lock_guard lock(mutex_);
-      std::erase(slots_, one);
+      std::erase(channels_, one);
     };
-    const bool started = start("sv-slot", [slot, drop] {
-      slot->run();
-      slot->leave();
-      drop(slot);
+    const bool started = start("sv-channel", [channel, drop] {
+      channel->run();
+      channel->leave();
+      drop(channel);
     });
     if (started) return;
-    refuse(slot->page_area());
-    drop(slot);
+    refuse(channel->page_area());
+    drop(channel);
   }
 
-  // Not even a refusal can be written to this slot: ending the process informs its waiter.
-  void lose_slot() const {
-    if (options_.is_process) _exit(kNoSlotCode);
+  // Not even a refusal can be written to this channel: ending the process informs its waiter.
+  void lose_channel() const {
+    if (options_.is_process) _exit(kNoChannelCode);
   }
-  // Tells the waiter that nothing serves the slot.
+  // Tells the waiter that nothing serves the channel.
   static void refuse(Area& page) {
-    auto& shared = *reinterpret_cast<SlotPage*>(page.data());
+    auto& shared = *reinterpret_cast<ChannelPage*>(page.data());
     shared.refused.store(1);
     wake_all(shared.answer);
   }
@@ -466,23 +466,23 @@ class Server {
     uint64_t count = 0;
     if (read(options_.cancel_event, &count, sizeof count) < 0) return;
     std::lock_guard lock(mutex_);
-    for (const auto& slot : slots_) slot->look_for_cancel();
+    for (const auto& channel : channels_) channel->look_for_cancel();
   }
 
   void finish() {
     std::unique_lock lock(mutex_);
-    for (const auto& slot : slots_) slot->close();
+    for (const auto& channel : channels_) channel->close();
     changed_.wait(lock, [this] { return threads_ == 0; });
     models_.clear();
   }
 
   const ServeOptions& options_;
   Area page_;          // set once, before its readers start
-  OpenMemory memory_;  // outlives the slots
+  OpenMemory memory_;  // outlives the channels
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<uint32_t, std::shared_ptr<BackendModel>> models_;  // guarded by mutex_
-  std::vector<std::shared_ptr<ServedSlot>> slots_;            // guarded by mutex_
+  std::vector<std::shared_ptr<ServedChannel>> channels_;      // guarded by mutex_
   size_t threads_ = 0;                                        // guarded by mutex_
 };
 

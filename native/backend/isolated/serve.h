@@ -1,5 +1,5 @@
-// The process that has a model's sessions: loads what the server sends, runs the requests in slots.
-// Thread: the calling one; loads and slots have their own threads.
+// The process that has a model's sessions: loads what the server sends, runs the requests in
+// channels. Thread: the calling one; loads and channels have their own threads.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace serval::isolated {
 
 struct ServeOptions {
   int socket = -1;         // control packets; when it closes, the work ends
-  int cancel_event = -1;   // an eventfd: the page of some slot asks for a request to end
+  int cancel_event = -1;   // an eventfd: the page of some channel asks for a request to end
   bool is_process = true;  // exits at once when the server hangs up
   std::function<Result<ModelSpec>(std::span<const uint8_t>)> parse;
   // null = there is no backend of that name

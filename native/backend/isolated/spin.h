@@ -1,8 +1,8 @@
-// Decides whether an end of a slot spins for a moment before it sleeps. A wake-up costs 2 to 5 us
-// on the same core, and on another, idle core 10 to 50 (an interrupt; more in a virtual machine):
-// more than a small model runs. Spinning occupies a core, so it happens only if recent waits were
-// short, on more than one core, never on the other end's core, and not if another thread needed the
-// core. Both ends; hot path, the waiting thread.
+// Decides whether an end of a channel spins for a moment before it sleeps. A wake-up costs 2 to 5
+// us on the same core, and on another, idle core 10 to 50 (an interrupt; more in a virtual
+// machine): more than a small model runs. Spinning occupies a core, so it happens only if recent
+// waits were short, on more than one core, never on the other end's core, and not if another thread
+// needed the core. Both ends; hot path, the waiting thread.
 #pragma once
 
 #include <atomic>

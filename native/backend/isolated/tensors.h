@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "backend/isolated/channel.h"
 #include "backend/isolated/message.h"
-#include "backend/isolated/slot.h"
 #include "base/tensor.h"
 #include "gpu/shared_memory.h"
 

@@ -312,7 +312,7 @@ const CustomOp& of(const OrtCustomOp* op) { return *reinterpret_cast<const Custo
 
 // Returns what `work` returns; catches every exception (out of memory).
 template <typename Work>
-OrtStatus* guarded(const OrtApi& api, const OperatorType& type, Work work) {
+OrtStatus* catch_exceptions(const OrtApi& api, const OperatorType& type, Work work) {
   try {
     Status status = work();
     return status.ok() ? nullptr : to_status(api, status.error());
@@ -367,7 +367,7 @@ OrtStatus* create_kernel(const OrtCustomOp* abi, const OrtApi*, const OrtKernelI
                          void** kernel) {
   const CustomOp& op = of(abi);
   const OrtApi& api = *op.api;
-  return guarded(api, op.type, [&]() -> Status {
+  return catch_exceptions(api, op.type, [&]() -> Status {
     Status status = check_side(api, info, op.type, true);
     if (status.ok()) status = check_side(api, info, op.type, false);
     if (!status.ok()) return status;
@@ -384,7 +384,7 @@ void destroy_kernel(void* kernel) { std::unique_ptr<NodeKernel>(static_cast<Node
 OrtStatus* run_kernel(void* kernel, OrtKernelContext* context) {
   const NodeKernel& node = *static_cast<const NodeKernel*>(kernel);
   const OrtApi& api = *node.op->api;
-  return guarded(api, node.op->type, [&]() -> Status {
+  return catch_exceptions(api, node.op->type, [&]() -> Status {
     RunContext run(api, node.op->type, node.op->shape_calls, context);
     return node.kernel->run(run);
   });

@@ -59,9 +59,9 @@ std::string take_text(const OrtRuntime& runtime, char* text) {
 // One row of the runtime's table of inputs or of outputs.
 struct Side {
   const char* word;
-  OrtStatus* (*OrtApi::*count)(const OrtSession*, size_t*);
-  OrtStatus* (*OrtApi::*name)(const OrtSession*, size_t, OrtAllocator*, char**);
-  OrtStatus* (*OrtApi::*type)(const OrtSession*, size_t, OrtTypeInfo**);
+  decltype(OrtApi::SessionGetInputCount) OrtApi::*count;
+  decltype(OrtApi::SessionGetInputName) OrtApi::*name;
+  decltype(OrtApi::SessionGetInputTypeInfo) OrtApi::*type;
 };
 constexpr Side kInputs = {"input", &OrtApi::SessionGetInputCount, &OrtApi::SessionGetInputName,
                           &OrtApi::SessionGetInputTypeInfo};

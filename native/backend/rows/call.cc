@@ -23,8 +23,9 @@ bool Call::all_same() const {
 
 void Call::need_same(size_t index, const char* what) const {
   if (!has(index) || !in(index).varies()) return;
-  if (in(index).kind == Kind::Counts) couples(std::string(what) + ": the number of rows decides");
-  couples(std::string(what) + ": values of the rows decide");
+  if (in(index).kind == Kind::Counts)
+    couples(std::string(what) + " must not depend on the number of rows");
+  couples(std::string(what) + " must not depend on the values of the rows");
 }
 
 size_t Call::rank(size_t index) const { return dims(index).size(); }

@@ -182,7 +182,7 @@ std::optional<Value> folded(Call& call) {
   const Value shape = broadcast(call, shapes);
   const bool is_truth_cast = call.op() == "Cast" && call.integer("to", 0) == kBool;
   const bool is_narrow = call.op() == "Cast" && !is_truth_cast && !keeps_integers(call);
-  if (is_narrow && !call.all_same()) couples("a type of few bits cuts the number of rows");
+  if (is_narrow && !call.all_same()) couples("a narrow integer type truncates the number of rows");
   Dims cells;
   for (size_t i = 0; i < size; ++i) {
     std::vector<Dim> args;
@@ -195,7 +195,7 @@ std::optional<Value> folded(Call& call) {
     if (!cell && sign.power == 0 && is_truth_cast) {
       cell = Dim::of_symbol(call.symbols().named("truth " + sign.key(), true));
     }
-    if (!cell) couples("what is computed depends on the number of rows");
+    if (!cell) couples("the result depends on the number of rows");
     cells.push_back(*cell);
   }
   return Value::integers(*shape.dims, std::move(cells));

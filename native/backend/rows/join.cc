@@ -6,16 +6,17 @@ namespace {
 
 // Both differ between rows, or both are the same for all.
 Value joined_alike(Symbols& symbols, const Value& a, const Value& b, const std::string& where) {
-  if (a.kind != b.kind) unproven("a value has rows in one case and their number in another");
+  if (a.kind != b.kind) unproven("a value contains rows in one case and their number in another");
   if (a.kind == Kind::Pieces || a.kind == Kind::Extents) {
-    unproven("entries whose number the values of the rows decide are one of two");
+    unproven("a value has one of two lengths that depend on the values of the rows");
   }
   if (a.kind == Kind::Counts) {
-    if (!(a.cells == b.cells)) couples("the number of rows is computed with");
+    if (!(a.cells == b.cells)) couples("it computes with the number of rows");
     return a;
   }
   if (a.kind == Kind::Numbers || a.kind == Kind::Columns) {
-    if (!(a.stride == b.stride) || !(a.columns == b.columns)) couples("numbers of rows");
+    if (!(a.stride == b.stride) || !(a.columns == b.columns))
+      couples("it mixes the numbers of rows");
   }
   Value out = a;
   if (!(a.cells == b.cells)) out.cells.reset();

@@ -59,22 +59,21 @@ RowsProof judge(const std::string& name, const Value* value) {
   if (value == nullptr) return unproved(false, output + "no node produces it");
   if (value->kind == Kind::Mixed) return unproved(value->why->couples, value->why->text);
   if (value->kind == Kind::Same) {
-    return unproved(false, output + "it is the same for all rows and has no axis of them");
+    return unproved(false, output + "it is the same for all rows and has no batch axis");
   }
   if (value->instead != nullptr) {
-    return unproved(false,
-                    output + "it is the same for all rows where a loop or branch has not run");
+    return unproved(false, output + "it is the same for all rows if a loop or branch does not run");
   }
   const bool pieces = value->kind == Kind::Pieces || value->kind == Kind::Extents;
   if (pieces)
-    return unproved(true, output + "the values of all rows decide how many entries it has");
+    return unproved(true, output + "its number of entries depends on the values of all rows");
   if (!value->is_rows()) return unproved(true, output + "it depends on the number of rows");
   if (value->axis != 0) {
     return unproved(true, output + "its rows are on axis " + std::to_string(value->axis) +
                               ", not on the first");
   }
   if (!value->per_row().is(1)) {
-    return unproved(true, output + "it has another number of entries than 1 for a row");
+    return unproved(true, output + "it does not have exactly one entry for each row");
   }
   return {RowsVerdict::Proved, {}};
 }
@@ -144,7 +143,7 @@ RowsProof prove(const Question& question) {
     for (const GraphTensor& input : question.inputs) {
       std::optional<Value> value = rows_input(input, walk.symbols());
       if (!value) {
-        return unproved(false, "input '" + input.name + "': its first dim is not free");
+        return unproved(false, "input '" + input.name + "': its first dimension is not dynamic");
       }
       inputs.emplace(input.name, std::move(*value));
     }

@@ -151,7 +151,7 @@ std::vector<Rule> normal_rules();
 std::vector<Rule> reduction_rules();
 std::vector<Rule> recurrent_rules();
 std::vector<Rule> attention_rules();
-std::vector<Rule> control_rules();
+std::vector<Rule> control_flow_rules();
 std::vector<Rule> classical_rules();
 std::vector<Rule> ragged_rules();
 std::vector<Rule> serval_rules();

@@ -214,7 +214,7 @@ void Walk::run_node(const OnnxNode& node, Scope& scope) {
     const Value* value = name.empty() ? nullptr : scope.find(name);
     if (value == nullptr && !name.empty()) {
       return set_outputs(node, scope,
-                         mixed(node, {false, "nothing is known of '" + std::string(name) + "'"}));
+                         mixed(node, {false, "unknown value '" + std::string(name) + "'"}));
     }
     if (value != nullptr && value->kind == Kind::Mixed) return set_outputs(node, scope, *value);
     inputs.push_back(value);
@@ -295,13 +295,13 @@ void need_known_kinds(const Rule& rule, const std::vector<const Value*>& inputs)
   for (const Value* value : inputs) {
     if (value == nullptr) continue;
     if (value->kind == Kind::Counts && !rule.takes_counts) {
-      couples("what is computed depends on the number of rows");
+      couples("the result depends on the number of rows");
     }
     const bool numbers = value->kind == Kind::Numbers || value->kind == Kind::Columns;
     if (numbers && !rule.takes_numbers) couples("it computes with numbers of rows");
     const bool pieces = value->kind == Kind::Pieces || value->kind == Kind::Extents;
     if (pieces && !rule.takes_pieces) {
-      couples("how many entries it gets depends on the values of all rows");
+      couples("the number of entries of an input depends on the values of all rows");
     }
   }
 }
@@ -315,7 +315,7 @@ void Walk::run_rule(const OnnxNode& node, Scope& scope, const std::vector<const 
     const bool constant_bodies = !has_body(node) || captured(node, scope) == nullptr;
     if (all_same(inputs) && constant_bodies) return set_outputs(node, scope, Value::same());
     if (rule != nullptr) couples(rule->says);
-    unproven("no rule says that this operator keeps rows apart");
+    unproven("no rule proves that this operator keeps rows independent");
   }
   std::vector<Value> outputs;
   try {
@@ -345,7 +345,7 @@ std::vector<Value> Walk::cases_of(const OnnxNode& node, Scope& scope, const Rule
     if (inputs[i] != nullptr && inputs[i]->instead != nullptr) open.push_back(i);
   }
   if (open.empty() || rule.takes_either) return outputs_of(node, scope, rule, inputs);
-  if (open.size() > kCasesMax) unproven("too many inputs have alternatives");
+  if (open.size() > kCasesMax) unproven("too many inputs have several cases");
   std::vector<Value> plain;
   plain.reserve(open.size());
   for (const size_t at : open) plain.emplace_back(*inputs[at]).instead = nullptr;
@@ -399,7 +399,8 @@ std::vector<Value> Walk::outputs_of(const OnnxNode& node, Scope& scope, const Ru
       outputs.push_back(value.value_or(Value::same()));
       continue;
     }
-    const Why why{false, "no rule says that output " + std::to_string(i) + " keeps rows apart"};
+    const Why why{false,
+                  "no rule proves that output " + std::to_string(i) + " keeps rows independent"};
     outputs.push_back(mixed(node, why));
   }
   return outputs;
@@ -419,14 +420,14 @@ std::vector<Value> Walk::run_body(Bytes graph, std::vector<Value> inputs, const 
     names.push_back(value.name);
     return true;
   });
-  if (names.size() < inputs.size()) unproven("a body of other inputs");
+  if (names.size() < inputs.size()) unproven("the body has too few inputs");
   for (size_t i = 0; i < inputs.size(); ++i) scope.values.emplace(names[i], std::move(inputs[i]));
   read = read && run_graph(graph, ort::GraphProto::kNode, scope, &outputs);
-  if (!read) unproven("a body that cannot be read");
+  if (!read) unproven("the body cannot be read");
   std::vector<Value> values;
   for (const std::string_view name : outputs) {
     const Value* value = scope.find(name);
-    if (value == nullptr) unproven("a body without '" + std::string(name) + "'");
+    if (value == nullptr) unproven("the body does not define '" + std::string(name) + "'");
     values.push_back(*value);
   }
   return values;
@@ -449,7 +450,7 @@ void Walk::run_function(const OnnxNode& node, const Function& function, Scope& s
     return field.tag != bytes_tag(ort::FunctionProto::kNode) ||
            read_node(field.bytes, nodes.emplace_back());
   });
-  if (!read) unproven("a function that cannot be read");
+  if (!read) unproven("the function cannot be read");
   for (OnnxNode& one : nodes) {
     for (std::string_view& name : one.inputs) {  // an input that the call omits
       const auto at = std::find(function.inputs.begin(), function.inputs.end(), name);
@@ -462,7 +463,7 @@ void Walk::run_function(const OnnxNode& node, const Function& function, Scope& s
         continue;
       }
       const ort::OnnxAttribute* given = node.attribute(attribute.reference);
-      if (given == nullptr) unproven("an attribute of a function that the call leaves out");
+      if (given == nullptr) unproven("the call omits an attribute of the function");
       ort::OnnxAttribute& made = attributes.emplace_back(*given);
       made.name = attribute.name;
     }
@@ -471,7 +472,8 @@ void Walk::run_function(const OnnxNode& node, const Function& function, Scope& s
   }
   for (size_t i = 0; i < node.outputs.size() && i < function.outputs.size(); ++i) {
     const Value* value = inner.find(function.outputs[i]);
-    if (value == nullptr) unproven("a function without '" + std::string(function.outputs[i]) + "'");
+    if (value == nullptr)
+      unproven("the function does not define '" + std::string(function.outputs[i]) + "'");
     if (!node.outputs[i].empty()) scope.values.insert_or_assign(node.outputs[i], *value);
   }
 }

@@ -27,14 +27,15 @@ size_t aligned(const Value& value, size_t axis, size_t rank) { return rank - val
 void meet(const Value& value, size_t axis, const Dim& rows, size_t rank) {
   if (value.varies()) {
     if (aligned(value, value.axis, rank) != axis) {
-      couples("rows of one input meet all rows of another: they are on different axes");
+      couples(
+          "rows of one input are combined with all rows of another: they are on different axes");
     }
     // A batch runs only if both have equally many entries, and then each row has; otherwise it is
     // run again row by row. Sizes that can never be equal are refused.
     const Dim& own = (*value.dims)[value.axis];
     const bool may_fit = own.power == rows.power && !(own.symbols.empty() && rows.symbols.empty());
     if (!(own == rows) && !may_fit) {
-      unproven("the inputs are not known to have as many entries for a row: " + dim_text(rows) +
+      unproven("the inputs may have different numbers of entries for a row: " + dim_text(rows) +
                " and " + dim_text((*value.dims)[value.axis]));
     }
     return;
@@ -42,7 +43,7 @@ void meet(const Value& value, size_t axis, const Dim& rows, size_t rank) {
   const size_t missing = rank - value.rank();
   if (axis < missing || (*value.dims)[axis - missing].is(1)) return;
   unproven("an input that is the same for all rows has " + dim_text((*value.dims)[axis - missing]) +
-           " entries on the axis of the rows");
+           " entries on the batch axis");
 }
 
 }  // namespace
@@ -85,21 +86,22 @@ Value pieces_of(Call& call) {
     if (value.kind == Kind::Same) {
       const bool single = value.dims && product(*value.dims).is(1) && value.rank() <= 1;
       const bool table = call.op() == "LookupFind" && i > 0;
-      if (!single && !table) unproven("pieces of the rows meet a list that is the same for all");
+      if (!single && !table)
+        unproven("pieces of the rows are combined with a list that all rows share");
       continue;
     }
     if (value.kind != Kind::Pieces || value.rank() != 1) {
-      couples("how many entries it gets depends on the values of all rows");
+      couples("the number of entries of an input depends on the values of all rows");
     }
     if (pieces != nullptr && pieces->group != value.group) {
-      unproven("pieces of different lengths meet");
+      unproven("pieces of different lengths are combined");
     }
     if (!value.stride.step.is(0) && !keeps_integers(call)) {
       couples("it computes with numbers of rows");
     }
     pieces = &value;
   }
-  if (call.op() == "LookupFind" && call.dims(3).size() > 1) unproven("a table of lists");
+  if (call.op() == "LookupFind" && call.dims(3).size() > 1) unproven("the table contains lists");
   return *pieces;
 }
 
@@ -118,8 +120,8 @@ Value reshaped(Call& call, const Value& from, const Dims& target) {
   // Rows are the major part of their new axis if the dims before it have the same product as
   // before.
   if (!(product(target, 0, axis) == product(*from.dims, 0, from.axis))) {
-    couples("the new shape takes rows apart: " + dim_text(product(*from.dims, 0, from.axis)) +
-            " entries before the axis of the rows become " + dim_text(product(target, 0, axis)));
+    couples("the new shape splits rows: " + dim_text(product(*from.dims, 0, from.axis)) +
+            " entries before the batch axis become " + dim_text(product(target, 0, axis)));
   }
   return moved(from, target, axis);
 }
@@ -144,9 +146,9 @@ char label_of_rows(std::span<const Labelled> inputs) {
       rows = label;
       entries = own;
     } else if (label != rows) {
-      couples("rows of one input meet all rows of another");
+      couples("rows of one input are combined with all rows of another");
     } else if (!(own == entries)) {
-      unproven("the inputs are not known to have as many entries for a row");
+      unproven("the inputs may have different numbers of entries for a row");
     }
   }
   return rows;
@@ -162,7 +164,7 @@ Value contracted(Call& call, std::span<const Value* const> values,
       if (call.all_same()) return Value::same();
       unproven("the rank of an input is not known");
     }
-    if (values[i]->rank() != labels[i].size()) unproven("an input's rank does not fit");
+    if (values[i]->rank() != labels[i].size()) unproven("the rank of an input does not fit");
     inputs.push_back({values[i], labels[i]});
   }
   Dims dims(out.size());
@@ -175,7 +177,7 @@ Value contracted(Call& call, std::span<const Value* const> values,
   const char rows = label_of_rows(inputs);
   if (rows == 0) return Value::same(std::move(dims));
   const size_t axis = out.find(rows);
-  if (axis == std::string::npos) couples("the sum goes over the rows");
+  if (axis == std::string::npos) couples("the sum is computed over the rows");
   for (const auto& [value, names] : inputs) {
     if (value->varies()) {
       dims[axis] = (*value->dims)[value->axis];
@@ -184,7 +186,7 @@ Value contracted(Call& call, std::span<const Value* const> values,
     const size_t at = names.find(rows);
     if (at != std::string::npos && !(*value->dims)[at].is(1)) {
       unproven("an input that is the same for all rows has " + dim_text((*value->dims)[at]) +
-               " entries on the axis of the rows");
+               " entries on the batch axis");
     }
   }
   return Value::rows(std::move(dims), axis);

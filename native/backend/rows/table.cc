@@ -13,7 +13,7 @@ const std::vector<Rule>& all_rules() {
     constexpr std::vector<Rule> (*kFamilies[])() = {
         elementwise_rules, layout_rules,    shape_rules,     selection_rules,
         gather_rules,      product_rules,   window_rules,    normal_rules,
-        reduction_rules,   recurrent_rules, attention_rules, control_rules,
+        reduction_rules,   recurrent_rules, attention_rules, control_flow_rules,
         classical_rules,   ragged_rules,    serval_rules,    coupling_rules,
     };
     for (const auto family : kFamilies) {

@@ -438,7 +438,7 @@ inline const char *EnumNameListenerCommand(ListenerCommand e) {
   return EnumNamesListenerCommand()[index];
 }
 
-enum class ControlWord : uint8_t {
+enum class LinkWord : uint8_t {
   Bytes = 0,
   JsonBytes = 1,
   Ticket = 2,
@@ -451,21 +451,21 @@ enum class ControlWord : uint8_t {
   MAX = Ring
 };
 
-inline const ControlWord (&EnumValuesControlWord())[8] {
-  static const ControlWord values[] = {
-    ControlWord::Bytes,
-    ControlWord::JsonBytes,
-    ControlWord::Ticket,
-    ControlWord::Generation,
-    ControlWord::Traced,
-    ControlWord::TraceId,
-    ControlWord::SpanId,
-    ControlWord::Ring
+inline const LinkWord (&EnumValuesLinkWord())[8] {
+  static const LinkWord values[] = {
+    LinkWord::Bytes,
+    LinkWord::JsonBytes,
+    LinkWord::Ticket,
+    LinkWord::Generation,
+    LinkWord::Traced,
+    LinkWord::TraceId,
+    LinkWord::SpanId,
+    LinkWord::Ring
   };
   return values;
 }
 
-inline const char * const *EnumNamesControlWord() {
+inline const char * const *EnumNamesLinkWord() {
   static const char * const names[18] = {
     "Bytes",
     "JsonBytes",
@@ -489,10 +489,10 @@ inline const char * const *EnumNamesControlWord() {
   return names;
 }
 
-inline const char *EnumNameControlWord(ControlWord e) {
-  if (flatbuffers::IsOutRange(e, ControlWord::Bytes, ControlWord::Ring)) return "";
+inline const char *EnumNameLinkWord(LinkWord e) {
+  if (flatbuffers::IsOutRange(e, LinkWord::Bytes, LinkWord::Ring)) return "";
   const size_t index = static_cast<size_t>(e);
-  return EnumNamesControlWord()[index];
+  return EnumNamesLinkWord()[index];
 }
 
 enum class RingWord : uint8_t {

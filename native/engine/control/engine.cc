@@ -13,8 +13,8 @@
 #include "engine/model/refusals.h"
 #include "engine/model/running_scope.h"
 #include "engine/model/serve.h"
+#include "engine/request/catch_exceptions.h"
 #include "engine/request/completion.h"
-#include "engine/request/guarded.h"
 
 namespace serval {
 
@@ -38,6 +38,7 @@ Engine::Engine(EngineOptions options)
       inflating_("sv-inflate", kInflateThreads, false),
       freeing_("sv-free", 1, false),
       trimmer_(budget_, [this] { poke_lanes(true); }) {
+  budget_->blocks().on_first_block([this] { trimmer_.note(); });
   gpu::PinnedPool::process().set_limit(options_.pinned_pool_bytes);
   const size_t slash = options_.onnxruntime_library.rfind('/');
   if (slash != std::string::npos) {  // `serval gpu install` puts CUDA's beside it
@@ -48,19 +49,21 @@ Engine::Engine(EngineOptions options)
       make_onnxruntime_backend(options_.onnxruntime_library, options_.intra_op_threads);
   backends_[kIsolatedBackend] = make_isolated_backend(budget_.get());
   backends_["tabular"] = make_tabular_backend(onnxruntime.get());
-  auto table = std::make_shared<EngineTable>();
-  table->routes = std::make_shared<RouteTable>();
-  table_ = std::move(table);
+  auto next = std::make_shared<Published>();
+  next->routes = std::make_shared<RouteTable>();
+  published_ = std::move(next);
 }
 
 Engine::~Engine() {
-  table()->models.each([](Model& model) { model.running().end_all(EndCause::Unloaded); });
+  published()->models.each([](Model& model) { model.running().end_all(EndCause::Unloaded); });
   loads_.finish();
   unloads_.finish();
   quick_.finish();
   inflating_.finish();
   freeing_.finish();
+  budget_->blocks().on_first_block({});
   trimmer_.finish();
+  budget_->blocks().drop_unused(0);
 }
 
 std::shared_ptr<Engine> Engine::acquire(const EngineOptions& options) {
@@ -73,30 +76,30 @@ std::shared_ptr<Engine> Engine::acquire(const EngineOptions& options) {
   return engine;
 }
 
-std::shared_ptr<const EngineTable> Engine::table() {
+std::shared_ptr<const Published> Engine::published() {
   std::lock_guard lock(mutex_);
-  return table_;
+  return published_;
 }
 
 // Caller holds mutex_.
-void Engine::replace_table(std::shared_ptr<EngineTable> table) {
-  table->epoch = table_->epoch + 1;
-  table_ = std::move(table);
-  epoch_.store(table_->epoch, std::memory_order_release);
+void Engine::publish_next(std::shared_ptr<Published> next) {
+  next->epoch = published_->epoch + 1;
+  published_ = std::move(next);
+  epoch_.store(published_->epoch, std::memory_order_release);
 }
 
 void Engine::publish_routes(RouteChange change) {
   std::lock_guard lock(mutex_);
-  auto table = std::make_shared<EngineTable>(*table_);
-  table->routes = std::make_shared<RouteTable>(table_->routes->with(std::move(change)));
-  replace_table(std::move(table));
+  auto next = std::make_shared<Published>(*published_);
+  next->routes = std::make_shared<RouteTable>(published_->routes->with(std::move(change)));
+  publish_next(std::move(next));
 }
 
 void Engine::set_traces(const TraceRules& rules) {
   // no model may be loaded between setting the rules and applying them to the models
   std::lock_guard lock(mutex_);
   tracer_.set(rules);
-  table_->models.each(
+  published_->models.each(
       [this](Model& model) { model.trace_sampler().store(tracer_.sampler_of(model.spec().name)); });
 }
 
@@ -165,7 +168,7 @@ Result<std::shared_ptr<Model>> Engine::load_model(ModelSpec spec) {
   BatchFinding finding = probe_batching(spec, shapes.value(), *replicas.value()[0]);
   const auto load_us = static_cast<int64_t>((now_ns() - start) / 1000);
   std::lock_guard lock(mutex_);
-  auto table = std::make_shared<EngineTable>(*table_);
+  auto next = std::make_shared<Published>(*published_);
   const uint32_t handle = next_handle_++;
   auto model = std::make_shared<Model>(
       handle, std::move(spec), std::move(replicas.value()), std::move(shapes.value()), load_us,
@@ -173,13 +176,14 @@ Result<std::shared_ptr<Model>> Engine::load_model(ModelSpec spec) {
                     &tracer_, &request_log_, &shared_regions_},
       std::move(finding));
   model->trace_sampler().store(tracer_.sampler_of(model->spec().name));
-  table->models = table_->models.with(handle, model);
-  replace_table(std::move(table));
+  next->models = published_->models.with(handle, model);
+  publish_next(std::move(next));
   return model;
 }
 
 void Engine::run_load(ModelSpec spec, Request& request) {
-  Result<std::shared_ptr<Model>> model = guarded([&] { return load_model(std::move(spec)); });
+  Result<std::shared_ptr<Model>> model =
+      catch_exceptions([&] { return load_model(std::move(spec)); });
   if (!model.ok()) {
     finish_request(request, model.error());
     return;
@@ -199,17 +203,17 @@ void Engine::unload(uint32_t handle, Request& request, std::shared_ptr<Home> hom
   if (!started) finish_request(request, no_thread("unload"));
 }
 
-// Takes the model out of the table, then waits until nobody else holds it: listeners drop the old
-// table when poked, requests drop the model when they are released.
+// Publishes without the model, then waits until nobody else holds it: listeners drop what they
+// hold when poked, requests drop the model when they are released.
 void Engine::run_unload(uint32_t handle, Request& request) {
   std::shared_ptr<Model> model;
   {
     std::lock_guard lock(mutex_);
-    if (const std::shared_ptr<Model>* found = table_->find(handle)) {
+    if (const std::shared_ptr<Model>* found = published_->find(handle)) {
       model = *found;
-      auto table = std::make_shared<EngineTable>(*table_);
-      table->models = table_->models.with(handle, nullptr);
-      replace_table(std::move(table));
+      auto next = std::make_shared<Published>(*published_);
+      next->models = published_->models.with(handle, nullptr);
+      publish_next(std::move(next));
     }
   }
   if (model == nullptr) {
@@ -240,7 +244,8 @@ void Engine::warm_up(uint32_t handle, Protocol protocol, std::vector<uint8_t> me
   request.home = std::move(home);
   const bool started =
       loads_.start([this, handle, protocol, message = std::move(message), &request] {
-        Status done = guarded([&] { return run_warm_up(handle, protocol, message, request); });
+        Status done =
+            catch_exceptions([&] { return run_warm_up(handle, protocol, message, request); });
         if (done.ok()) return finish_request(request);
         request.response.clear();
         finish_request(request, done.error());
@@ -250,10 +255,10 @@ void Engine::warm_up(uint32_t handle, Protocol protocol, std::vector<uint8_t> me
 
 Status Engine::run_warm_up(uint32_t handle, Protocol protocol, std::span<const uint8_t> message,
                            Request& request) {
-  // hold only the model, not the table: an unload waits for the table's holders
+  // hold only the model: an unload waits for holders of what was published
   std::shared_ptr<Model> model;
   {
-    const std::shared_ptr<const EngineTable> current = table();
+    const std::shared_ptr<const Published> current = published();
     if (const std::shared_ptr<Model>* found = current->find(handle)) model = *found;
   }
   if (model == nullptr) {
@@ -291,7 +296,7 @@ Status Engine::run_warm_up(uint32_t handle, Protocol protocol, std::span<const u
 void Engine::take_request_log(Request& request, std::shared_ptr<Home> home) {
   request.home = std::move(home);
   const bool started = quick_.start([this, &request] {
-    const Status taken = guarded([&] { return run_take_request_log(request); });
+    const Status taken = catch_exceptions([&] { return run_take_request_log(request); });
     if (taken.ok()) finish_request(request);
     else finish_request(request, taken.error());
   });
@@ -301,7 +306,8 @@ void Engine::take_request_log(Request& request, std::shared_ptr<Home> home) {
 Status Engine::run_take_request_log(Request& request) {
   const RequestLog::Taken taken = request_log_.take(kRequestLogTakeBytes);
   request.response.clear();
-  Status written = write_request_log(taken, *table(), request.home->settings(), request.response);
+  Status written =
+      write_request_log(taken, *published(), request.home->settings(), request.response);
   if (!written.ok()) request_log_.drop(taken.entries.size());
   return written;
 }
@@ -313,7 +319,7 @@ void Engine::metrics(MetricsKind kind, Request& request, std::shared_ptr<Home> h
 }
 
 void Engine::run_metrics(MetricsKind kind, Request& request) {
-  const std::shared_ptr<const EngineTable> current = table();
+  const std::shared_ptr<const Published> current = published();
   const MetricsSources sources{*current, *budget_, request_log_.totals(), tracer_, server_stats_};
   request.response.clear();
   if (write_metrics(kind, sources, request.response)) finish_request(request);

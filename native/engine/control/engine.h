@@ -1,5 +1,5 @@
 // The engine: one per process, shared by all listeners. Loads and unloads models on its own threads
-// and publishes what listeners see as one immutable table. Control plane; listeners read the table.
+// and publishes what listeners see as one immutable object. Control plane; listeners read it.
 #pragma once
 
 #include <atomic>
@@ -15,9 +15,9 @@
 #include "engine/control/task_threads.h"
 #include "engine/model/model.h"
 #include "engine/observe/tracer.h"
+#include "engine/published/published.h"
 #include "engine/request/home.h"
 #include "engine/shm/regions.h"
-#include "engine/tables/engine_table.h"
 #include "engine/watch/deadline_timer.h"
 #include "engine/watch/inline_watch.h"
 #include "engine/watch/memory_trimmer.h"
@@ -89,9 +89,9 @@ class Engine : public std::enable_shared_from_this<Engine> {
   TaskThreads& freeing() { return freeing_; }
 
   uint64_t epoch() const { return epoch_.load(std::memory_order_acquire); }
-  std::shared_ptr<const EngineTable> table();
+  std::shared_ptr<const Published> published();
 
-  // Lanes that are notified of a new table.
+  // Lanes that are notified when it is replaced.
   void add_lane(const std::shared_ptr<Home>& home);
   void remove_lane(const Home& home);
 
@@ -104,7 +104,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   Status run_take_request_log(Request& request);
   Result<std::vector<std::shared_ptr<BackendModel>>> load_replicas(const ModelSpec& spec);
   Result<std::shared_ptr<Model>> load_model(ModelSpec spec);
-  void replace_table(std::shared_ptr<EngineTable> table);
+  void publish_next(std::shared_ptr<Published> next);
   void poke_lanes(bool drop_kept = false);
 
   const EngineOptions options_;
@@ -119,10 +119,10 @@ class Engine : public std::enable_shared_from_this<Engine> {
   std::map<std::string, std::unique_ptr<Backend>, std::less<>> backends_;  // fixed from the start
   std::atomic<uint64_t> epoch_{0};
   std::mutex mutex_;
-  std::shared_ptr<const EngineTable> table_;  // guarded by mutex_
-  uint32_t next_handle_ = 1;                  // guarded by mutex_
-  std::vector<std::weak_ptr<Home>> lanes_;    // guarded by mutex_
-  TaskThreads loads_;                         // loads and warm-ups
+  std::shared_ptr<const Published> published_;  // guarded by mutex_
+  uint32_t next_handle_ = 1;                    // guarded by mutex_
+  std::vector<std::weak_ptr<Home>> lanes_;      // guarded by mutex_
+  TaskThreads loads_;                           // loads and warm-ups
   // unloads wait for requests in flight; separate threads, so that no load waits for them
   TaskThreads unloads_;
   TaskThreads quick_;  // metrics: never wait for loads or unloads

@@ -19,15 +19,15 @@ namespace {
 
 // One model of each name and version: while a version's new content replaces the old, both are
 // loaded. Counts the one that gets requests, before the switch the older one.
-std::vector<Model*> counted_models(const EngineTable& table) {
+std::vector<Model*> counted_models(const Published& published) {
   std::vector<Model*> models;
   std::map<std::pair<std::string_view, int64_t>, size_t> places;
-  table.models.each([&](Model& model) {
+  published.models.each([&](Model& model) {
     const ModelSpec& spec = model.spec();
     const auto [place, fresh] = places.try_emplace({spec.name, spec.version}, models.size());
     if (fresh) {
       models.push_back(&model);
-    } else if (table.routes->leads_to(spec.name, spec.version, model.handle())) {
+    } else if (published.routes->leads_to(spec.name, spec.version, model.handle())) {
       models[place->second] = &model;
     }
   });
@@ -65,18 +65,18 @@ void write_pinned_metrics(const std::vector<IsolatedReading>& processes, Metrics
 }
 
 // Model memory is separate from the budget: weights are not part of any request's memory.
-void write_model_bytes(const EngineTable& table, MetricsWriter& writer) {
+void write_model_bytes(const Published& published, MetricsWriter& writer) {
   int64_t bytes = 0;
-  table.models.each([&](Model& model) { bytes += model.info().file_bytes; });
+  published.models.each([&](Model& model) { bytes += model.info().file_bytes; });
   writer.family("serval_model_file_bytes", "gauge",
                 "Files of all loaded models, including separate weight files");
   writer.plain_sample("serval_model_file_bytes", std::to_string(bytes));
 }
 
 // Writes the memory of models on GPUs; nothing if there are none.
-void write_device_bytes(const EngineTable& table, MetricsWriter& writer) {
+void write_device_bytes(const Published& published, MetricsWriter& writer) {
   bool began = false;
-  table.models.each([&](Model& model) {
+  published.models.each([&](Model& model) {
     int64_t bytes = 0;
     for (size_t i = 0; i < model.replica_count(); ++i) {
       bytes += model.replica(i).backend().info().device_bytes;
@@ -139,7 +139,7 @@ void write_isolated_metrics(const std::vector<IsolatedReading>& readings, Metric
 
 bool write_metrics(MetricsKind kind, const MetricsSources& from, ByteBuffer& out) {
   std::vector<ModelMetrics> models;
-  for (Model* model : counted_models(from.table)) {
+  for (Model* model : counted_models(from.published)) {
     ModelMetrics& one = models.emplace_back();
     one.name = model->spec().name;
     one.version = model->spec().version;
@@ -153,8 +153,8 @@ bool write_metrics(MetricsKind kind, const MetricsSources& from, ByteBuffer& out
   const std::vector<IsolatedReading> processes = isolated_readings();
   write_pinned_metrics(processes, writer);
   write_request_log_metrics(from.logged, writer);
-  write_model_bytes(from.table, writer);
-  write_device_bytes(from.table, writer);
+  write_model_bytes(from.published, writer);
+  write_device_bytes(from.published, writer);
   if (from.tracer.was_on()) write_trace_metrics(from.tracer, writer);
   write_isolated_metrics(processes, writer);
   from.server_stats.write(writer);

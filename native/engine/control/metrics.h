@@ -5,7 +5,7 @@
 #include "base/memory_budget.h"
 #include "engine/observe/request_log.h"
 #include "engine/observe/tracer.h"
-#include "engine/tables/engine_table.h"
+#include "engine/published/published.h"
 #include "stats/server_stats.h"
 
 namespace serval {
@@ -15,7 +15,7 @@ using MetricsKind = fb::MetricsKind;
 
 // Borrows all but the totals.
 struct MetricsSources {
-  const EngineTable& table;
+  const Published& published;
   const MemoryBudget& budget;
   LogTotals logged;
   const Tracer& tracer;

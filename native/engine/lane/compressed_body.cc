@@ -7,7 +7,7 @@
 #include "codec/v2/json.h"
 #include "engine/model/queued.h"
 #include "engine/model/refusals.h"
-#include "engine/request/guarded.h"
+#include "engine/request/catch_exceptions.h"
 
 namespace serval {
 
@@ -56,7 +56,7 @@ Answer CompressedBodies::accept(uint32_t ticket, Protocol protocol, uint32_t han
       return intake_.accept_body(ticket, protocol, handle, json_bytes);
     }
   }
-  const std::shared_ptr<Model>* model = state_.table().find(handle);
+  const std::shared_ptr<Model>* model = state_.published().find(handle);
   if (model == nullptr) {
     return refused(handle != 0 ? gone(handle) : make_error(ErrorCode::ModelNotFound, ""));
   }
@@ -77,7 +77,7 @@ Answer CompressedBodies::accept(uint32_t ticket, Protocol protocol, uint32_t han
 // then.
 void CompressedBodies::decompress_and_push(Request& request, Coding coding) {
   const std::shared_ptr<Model> model = request.model;
-  Status done = guarded([&] {
+  Status done = catch_exceptions([&] {
     return decompress(request, coding, state_.settings.inflated_bytes_max, state_.budget.get());
   });
   state_.engine->trimmer().note();  // the memory that the body outgrew, or all of it, is free

@@ -21,7 +21,7 @@ Answer Intake::accept_whole(Protocol protocol, uint32_t handle, std::span<const 
 Answer Intake::accept_message(const Arrival& arrival) {
   WireModelRef ref;
   const Result<uint32_t> handle =
-      find_model(arrival.protocol, arrival.bytes, *state_.table().routes, ref);
+      find_model(arrival.protocol, arrival.bytes, *state_.published().routes, ref);
   if (handle.ok()) {
     Arrival found = arrival;
     found.schedule = ref.schedule;
@@ -44,7 +44,7 @@ Answer Intake::accept_body(uint32_t ticket, Protocol protocol, uint32_t handle,
 // Hot path: queue. The one entry: runs the request at once if the policy says so; queues it
 // otherwise, and if it took too long for this thread.
 Answer Intake::admit(Arrival arrival, uint32_t handle) {
-  const std::shared_ptr<Model>* model = state_.table().find(handle);
+  const std::shared_ptr<Model>* model = state_.published().find(handle);
   if (model != nullptr) traces_.begin(**model);
   if (model != nullptr && !runs_inline(**model, arrival.protocol, arrival.bytes.size())) {
     return enqueue(arrival, *model, 0);

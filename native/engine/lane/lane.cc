@@ -30,7 +30,7 @@ Result<uint32_t> Lane::open_control() {
 }
 
 size_t Lane::take_completed(std::span<Request*> out) {
-  state_.table();
+  state_.published();
   if (state_.home->take_drop_due()) {
     state_.slots.drop_kept();
     state_.hooks.drop_kept();
@@ -87,7 +87,7 @@ void Lane::close() {
     request->model.reset();
   }
   state_.slots.unpin_tasks();
-  state_.drop_table();
+  state_.drop_published();
   inline_runner_.close();
   state_.engine.reset();
 }

@@ -82,8 +82,8 @@ class Lane {
   // a warm-up.
   Result<uint32_t> open_control();
 
-  // Takes up to out.size() completed requests; each must be released. Also picks up a new engine
-  // table.
+  // Takes up to out.size() completed requests; each must be released. Also picks up what the
+  // engine published.
   size_t take_completed(std::span<Request*> out);
   // Releases a request that take_completed() returned, unless it is kept.
   void release_taken(uint32_t ticket);

@@ -8,9 +8,9 @@
 
 #include "codec/serving/wire.h"
 #include "codec/v2/wire.h"
+#include "engine/published/route_table.h"
 #include "engine/request/protocol.h"
 #include "engine/request/request.h"
-#include "engine/tables/route_table.h"
 
 namespace serval {
 

@@ -27,7 +27,7 @@ void ErrorReplies::log(const Arrival& arrival, const Error& error, uint32_t hand
   AccessLog& log = state_.engine->access_log();
   if (!log.is_on() || (handle == 0 && !is_message(arrival.protocol))) return;
   RefusedRequest refused{arrival.protocol, {}, {}, {}, arrival.bytes.size()};
-  const std::shared_ptr<Model>* model = state_.table().find(handle);
+  const std::shared_ptr<Model>* model = state_.published().find(handle);
   std::string version;
   WireModelRef ref;
   TfModelRef tf;

@@ -1,9 +1,6 @@
 // Slots, tickets and kept memory. Hot path; the listener's thread.
 #include "engine/lane/slots.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <utility>
 
 namespace serval {
@@ -16,21 +13,6 @@ constexpr uint32_t kUseMask = (1u << (32 - kSlotBits)) - 1;
 // Limits of the memory that a lane's free slots keep in total: bytes, and a fraction of the budget.
 constexpr uint64_t kRetainedBytesMax = 64u << 20;
 constexpr uint64_t kRetainedPart = 16;
-
-constexpr uintptr_t kPieceBytes = 4u << 20;
-
-// Frees a buffer. Unmapping holds the lock of the process's memory map throughout, and every thread
-// that maps memory or touches a new page waits for it: so the pages are released in pieces first.
-// Thread: sv-free.
-void free_in_pieces(ByteBuffer& buffer) {
-  const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  const auto begin = reinterpret_cast<uintptr_t>(buffer.base());
-  const uintptr_t end = (begin + buffer.base_bytes()) / page * page;
-  for (uintptr_t at = (begin + page - 1) / page * page; at < end; at += kPieceBytes) {
-    madvise(reinterpret_cast<void*>(at), std::min(kPieceBytes, end - at), MADV_DONTNEED);
-  }
-  buffer.shrink(0);
-}
 
 }  // namespace
 
@@ -122,9 +104,8 @@ void RequestSlots::unpin_tasks() {
   }
 }
 
-// Unmapping 100 MB takes 10 ms and more: not on this thread.
 void RequestSlots::drop(ByteBuffer& buffer) {
-  if (buffer.base_bytes() < MemoryBudget::kLargeBytes) {
+  if (buffer.frees_quickly()) {
     buffer.shrink(0);
     return;
   }
@@ -132,7 +113,10 @@ void RequestSlots::drop(ByteBuffer& buffer) {
   gone->charge_to(budget_.get());
   std::swap(*gone, buffer);
   // If no thread can be started, the last holder frees it here.
-  (void)engine_.freeing().start([gone, budget = budget_] { free_in_pieces(*gone); });
+  (void)engine_.freeing().start([gone, budget = budget_] {
+    release_pages(gone->base(), gone->base_bytes());
+    gone->shrink(0);
+  });
 }
 
 bool RequestSlots::keep_answer(uint32_t ticket) {

@@ -1,5 +1,5 @@
-// The state that all parts of a lane share: the engine, its current table, the memory budget, the
-// home of the lane's requests, and their slots. Hot path; the listener's thread.
+// The state that all parts of a lane share: the engine, what it published last, the memory budget,
+// the home of the lane's requests, and their slots. Hot path; the listener's thread.
 #pragma once
 
 #include <memory>
@@ -21,16 +21,16 @@ struct LaneState {
         completions(home->completions()),
         hooks(hooks_of),
         slots(*engine, settings.in_flight_max, hooks_of),
-        table_(engine->table()) {}
+        published_(engine->published()) {}
   LaneState(const LaneState&) = delete;
   LaneState& operator=(const LaneState&) = delete;
 
-  // The engine's table, picked up again when it was replaced.
-  const EngineTable& table() {
-    if (table_->epoch != engine->epoch()) table_ = engine->table();
-    return *table_;
+  // The latest Published of the engine, picked up again when it was replaced.
+  const Published& published() {
+    if (published_->epoch != engine->epoch()) published_ = engine->published();
+    return *published_;
   }
-  void drop_table() { table_ = std::make_shared<EngineTable>(); }
+  void drop_published() { published_ = std::make_shared<Published>(); }
 
   std::shared_ptr<Engine> engine;  // until the lane is closed
   const std::shared_ptr<MemoryBudget> budget;
@@ -41,7 +41,7 @@ struct LaneState {
   RequestSlots slots;
 
  private:
-  std::shared_ptr<const EngineTable> table_;
+  std::shared_ptr<const Published> published_;
 };
 
 }  // namespace serval

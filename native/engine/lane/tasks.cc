@@ -46,9 +46,9 @@ Answer Tasks::accept(const Arrival& arrival) {
   if (Status read = read_tf_tasks(arrival.bytes, tasks); !read.ok()) {
     return replies_.answer(arrival, read.error());
   }
-  const Result<uint32_t> handle = find_servable(tasks[0].model, *state_.table().routes);
+  const Result<uint32_t> handle = find_servable(tasks[0].model, *state_.published().routes);
   if (!handle.ok()) return replies_.answer(arrival, handle.error());
-  const std::shared_ptr<Model>* model = state_.table().find(handle.value());
+  const std::shared_ptr<Model>* model = state_.published().find(handle.value());
   if (model == nullptr) return replies_.answer(arrival, gone(handle.value()));
   if (Status checked = check_tf_tasks(tasks, (*model)->signatures()); !checked.ok()) {
     explain_signature(**model, checked.error());

@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "batch/gather.h"
 #include "batch/probe_rows.h"
-#include "engine/request/guarded.h"
+#include "engine/request/catch_exceptions.h"
 
 namespace serval {
 
@@ -132,8 +132,8 @@ class Attempt {
   // Runs the model. Refused if the model fails.
   End run_once(std::span<const TensorView> inputs) {
     if (limit_.over()) return time_is_over();
-    const Status ran =
-        guarded([&] { return backend_.run(index_, inputs, outputs_, *scratch_, limit_.flag()); });
+    const Status ran = catch_exceptions(
+        [&] { return backend_.run(index_, inputs, outputs_, *scratch_, limit_.flag()); });
     if (ran.ok()) return End::Holds;
     if (limit_.over()) return time_is_over();
     return stop(End::Refused, "a made-up row is refused: " + ran.error().message);

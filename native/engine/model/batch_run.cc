@@ -7,7 +7,7 @@
 #include "engine/model/batcher.h"
 #include "engine/model/refusals.h"
 #include "engine/model/running_scope.h"
-#include "engine/request/guarded.h"
+#include "engine/request/catch_exceptions.h"
 #include "engine/request/home.h"
 #include "engine/shm/tensors.h"
 
@@ -27,7 +27,7 @@ Status Batcher::run_backend(const Member& like, std::span<const TensorView> inpu
                             uint64_t bytes_held) {
   RunOptions options = run_options(like.decoded, cancel, like.request->home->settings());
   options.output_bytes_max -= std::min(options.output_bytes_max, bytes_held);
-  Status ran = guarded([&] {
+  Status ran = catch_exceptions([&] {
     return replica.backend().run(like.decoded.signature_index, inputs, like.output_indices, scratch,
                                  options);
   });
@@ -129,7 +129,7 @@ void Batcher::run_alone(Batch& batch, Member& member, Replica& replica) {
   if (!done.ok()) done = blame_shared(member.decoded, std::move(done));
   if (done.ok()) {
     const Stopwatch watch;
-    done = guarded([&] {
+    done = catch_exceptions([&] {
       return encode_answer(request.protocol, model_, member.decoded, member.output_indices,
                            member.outputs, request.home->settings(), member.arena, request);
     });
@@ -165,7 +165,7 @@ void Batcher::scatter(Batch& batch, const BackendScratch& scratch, const ServeTi
     if (request.cancel.cancelled()) {
       done = ended_error(model_, request.cancel.cause());
     } else {
-      done = guarded([&] {
+      done = catch_exceptions([&] {
         return encode_answer(request.protocol, model_, member->decoded, member->output_indices,
                              member->outputs, request.home->settings(), member->arena, request);
       });

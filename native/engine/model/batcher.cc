@@ -6,8 +6,8 @@
 #include "base/clock.h"
 #include "engine/model/queued.h"
 #include "engine/model/refusals.h"
+#include "engine/request/catch_exceptions.h"
 #include "engine/request/completion.h"
-#include "engine/request/guarded.h"
 #include "engine/request/home.h"
 #include "engine/shm/tensors.h"
 
@@ -64,7 +64,7 @@ void Batcher::admit(Request* request) {
     finish(*member, client_left(), finished);
   } else {
     const ServeInput input = input_of(*request, &request->cancel);
-    Status decoded = guarded([&] {
+    Status decoded = catch_exceptions([&] {
       return decode_request(input, model_, request->home->settings(), member->arena,
                             member->decoded);
     });

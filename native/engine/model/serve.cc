@@ -16,7 +16,7 @@
 #include "codec/v2/json.h"
 #include "codec/v2/wire.h"
 #include "engine/model/refusals.h"
-#include "engine/request/guarded.h"
+#include "engine/request/catch_exceptions.h"
 #include "engine/request/missing.h"
 #include "engine/request/outcome.h"
 #include "engine/shm/tensors.h"
@@ -389,7 +389,7 @@ bool serve(const ServeInput& input, Model& model, size_t replica, uint64_t queue
   out.json_bytes_out = 0;
   const Stopwatch watch;
   const Status done =
-      guarded([&] { return serve_steps(input, model, replica, settings, memory, out); });
+      catch_exceptions([&] { return serve_steps(input, model, replica, settings, memory, out); });
   const uint64_t service_ns = watch.elapsed_ns();
   if (model.policy().measures()) {
     model.policy().record(input.protocol, input.body.size(), service_ns);

@@ -23,8 +23,8 @@ class Home {
   const ServeSettings& settings() const { return settings_; }  // any thread
   CompletionQueue& completions() { return completions_; }
 
-  // Makes the lane's thread pick up a new table and, with `drop_kept`, release the memory that free
-  // slots, and the thread's own hooks, keep for later requests. Any thread.
+  // Makes the lane's thread pick up what was published and, with `drop_kept`, release the memory
+  // that free slots, and the thread's own hooks, keep for later requests. Any thread.
   void poke(bool drop_kept = false) {
     if (drop_kept) drop_due_.store(true);
     completions_.wake();

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-#include "engine/shm/fault_guard.h"
+#include "engine/shm/fault_handler.h"
 
 namespace serval {
 
@@ -78,15 +78,15 @@ Status open_object(const RegionSpec& spec, Descriptor& file, uint64_t& size) {
 class SystemRegion final : public SharedRegion {
  public:
   SystemRegion(RegionSpec spec, int file, uint8_t* mapped, size_t mapped_bytes, size_t lead,
-               GuardedRegion* guarded)
+               FaultRegion* region)
       : SharedRegion(std::move(spec)),
         file_(file),
         mapped_(mapped),
         mapped_bytes_(mapped_bytes),
         lead_(lead),
-        guarded_(guarded) {}
+        fault_region_(region) {}
   ~SystemRegion() override {
-    release_region(guarded_);
+    remove_fault_region(fault_region_);
     munmap(mapped_, mapped_bytes_);
     close(file_);
   }
@@ -99,7 +99,7 @@ class SystemRegion final : public SharedRegion {
   uint8_t* const mapped_;
   const size_t mapped_bytes_;
   const size_t lead_;  // bytes of the first page before the region
-  GuardedRegion* const guarded_;
+  FaultRegion* const fault_region_;
 };
 
 }  // namespace
@@ -129,14 +129,14 @@ Result<std::shared_ptr<SharedRegion>> open_system_region(RegionSpec spec) {
                                                  std::to_string(whole) +
                                                  " bytes: " + std::strerror(errno));
   }
-  GuardedRegion* guarded = guard_region(mapped, whole);
-  if (guarded == nullptr) {
+  FaultRegion* region = add_fault_region(mapped, whole);
+  if (region == nullptr) {
     munmap(mapped, whole);
-    return region_refused(spec, std::to_string(kGuardedRegionsMax) +
+    return region_refused(spec, std::to_string(kFaultRegionsMax) +
                                     " regions are mapped, those that requests still use included");
   }
   return std::shared_ptr<SharedRegion>(std::make_shared<SystemRegion>(
-      std::move(spec), file.take(), static_cast<uint8_t*>(mapped), whole, lead, guarded));
+      std::move(spec), file.take(), static_cast<uint8_t*>(mapped), whole, lead, region));
 }
 
 // Hot path: decode. Of requests that name a region.
@@ -145,7 +145,7 @@ Status SystemRegion::check() const {
   const bool known = fstat(file_, &about) == 0;
   const uint64_t size = known ? static_cast<uint64_t>(about.st_size) : 0;
   const uint64_t end = spec().offset + spec().bytes;
-  const bool broken = guarded_->broken.load(std::memory_order_acquire);
+  const bool broken = fault_region_->broken.load(std::memory_order_acquire);
   if (size >= end && !broken) return {};
   const std::string region =
       "shared memory region " + quoted_name(spec().name) + " (key " + quoted_name(spec().key) + ")";

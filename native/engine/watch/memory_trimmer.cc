@@ -12,16 +12,17 @@ namespace serval {
 
 namespace {
 
-// Releasing memory to the system holds the allocator's locks for milliseconds: don't do it during a
-// burst. A burst without a pause is trimmed anyway after a limited number of polls; at once if half
-// of the budget is in use, since the memory that the allocator keeps is in addition to that.
 constexpr std::chrono::milliseconds kLook(500);
+// Releasing memory to the system holds the allocator's locks for milliseconds: don't do it during a
+// burst. A burst without a pause is trimmed anyway after this number of polls; at once if half of
+// the budget is in use, since the memory that the allocator keeps is in addition to that.
 constexpr int kLooksMax = 8;
+// Large blocks that no request used for this time are freed.
+constexpr uint64_t kUnusedNs = 1'000'000'000;
 
 }  // namespace
 
-MemoryTrimmer::MemoryTrimmer(std::shared_ptr<const MemoryBudget> budget,
-                             std::function<void()> drop_kept)
+MemoryTrimmer::MemoryTrimmer(std::shared_ptr<MemoryBudget> budget, std::function<void()> drop_kept)
     : budget_(std::move(budget)), drop_kept_(std::move(drop_kept)) {}
 
 void MemoryTrimmer::begin() {
@@ -58,17 +59,32 @@ void MemoryTrimmer::run() {
       changed_.wait(lock, [this] { return stopping_ || due_.load(); });
       if (stopping_) return;
     }
-    uint64_t before = budget_->large_gives() + 1;
-    for (int look = 0; look < kLooksMax && before != budget_->large_gives(); ++look) {
-      if (look > 0 && budget_->used() > budget_->limit() / 2) break;
-      before = budget_->large_gives();
-      if (!pause()) return;
-    }
-    due_.store(false);
-    drop_kept_();
-    if (!pause()) return;  // listeners drop their memory on their own threads
-    malloc_trim(0);
+    if (!trim_burst()) return;
+    if (!drop_blocks()) return;
   }
+}
+
+bool MemoryTrimmer::trim_burst() {
+  uint64_t before = budget_->large_gives() + 1;
+  for (int look = 0; look < kLooksMax && before != budget_->large_gives(); ++look) {
+    if (look > 0 && budget_->used() > budget_->limit() / 2) break;
+    before = budget_->large_gives();
+    if (!pause()) return false;
+    budget_->blocks().drop_unused(kUnusedNs);
+  }
+  due_.store(false);
+  drop_kept_();
+  if (!pause()) return false;  // listeners drop their memory on their own threads
+  malloc_trim(0);
+  return true;
+}
+
+bool MemoryTrimmer::drop_blocks() {
+  while (budget_->blocks().kept_bytes() != 0 && !due_.load()) {
+    if (!pause()) return false;
+    budget_->blocks().drop_unused(kUnusedNs);
+  }
+  return true;
 }
 
 }  // namespace serval

@@ -1,6 +1,7 @@
 // Releases memory to the system when a burst of large requests is over: listeners drop what their
-// idle slots keep, then the allocator its free pages. Control plane; its own thread (`sv-trim`)
-// starts with the first large request and sleeps except at the end of a burst.
+// idle slots keep, then the allocator its free pages, then the budget its unused blocks. Control
+// plane; its own thread (`sv-trim`) starts with the first large request and sleeps except at the
+// end of a burst.
 #pragma once
 
 #include <atomic>
@@ -17,7 +18,7 @@ namespace serval {
 class MemoryTrimmer {
  public:
   // `drop_kept` makes all holders of memory for later requests drop it. Thread: sv-trim.
-  MemoryTrimmer(std::shared_ptr<const MemoryBudget> budget, std::function<void()> drop_kept);
+  MemoryTrimmer(std::shared_ptr<MemoryBudget> budget, std::function<void()> drop_kept);
   ~MemoryTrimmer() { finish(); }
   MemoryTrimmer(const MemoryTrimmer&) = delete;
   MemoryTrimmer& operator=(const MemoryTrimmer&) = delete;
@@ -32,9 +33,14 @@ class MemoryTrimmer {
  private:
   void begin();
   void run();
-  bool pause();  // returns false if the thread must end
+  // The next three return false if the thread must end.
+  bool pause();
+  // Waits for the end of the burst, at most for a limited time, and releases its memory.
+  bool trim_burst();
+  // Frees unused blocks until none is kept, or the next burst has begun.
+  bool drop_blocks();
 
-  const std::shared_ptr<const MemoryBudget> budget_;
+  const std::shared_ptr<MemoryBudget> budget_;
   const std::function<void()> drop_kept_;
   std::atomic<bool> due_{false};
   std::mutex mutex_;

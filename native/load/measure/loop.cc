@@ -18,19 +18,19 @@ std::string seconds_text(uint64_t ns) {
 
 }  // namespace
 
-Loop::Loop(const Plan& plan, uint64_t begins_ns, Sender& sender)
-    : plan_(plan),
+Loop::Loop(const Schedule& schedule, uint64_t begins_ns, Sender& sender)
+    : schedule_(schedule),
       sender_(sender),
       begins_ns_(begins_ns),
-      measured_ns_(begins_ns + plan.warmup_ns),
-      ends_ns_(plan.requests > 0 ? UINT64_MAX : measured_ns_ + plan.measure_ns),
-      pacing_(plan.open_loop ? plan.rate : 1, plan.poisson, plan.seed, begins_ns),
+      measured_ns_(begins_ns + schedule.warmup_ns),
+      ends_ns_(schedule.requests > 0 ? UINT64_MAX : measured_ns_ + schedule.measure_ns),
+      pacing_(schedule.open_loop ? schedule.rate : 1, schedule.poisson, schedule.seed, begins_ns),
       last_ns_(measured_ns_) {}
 
 void Loop::pump(uint64_t now_ns) {
   if (now_ns < begins_ns_) return;
-  if (!plan_.open_loop) {
-    while (in_flight_ < plan_.concurrency && goes_on(now_ns) && sender_.free()) {
+  if (!schedule_.open_loop) {
+    while (in_flight_ < schedule_.concurrency && goes_on(now_ns) && sender_.free()) {
       ++in_flight_;
       ++begun_;
       sender_.send(now_ns);
@@ -63,16 +63,16 @@ void Loop::take_due(uint64_t now_ns) {
 }
 
 bool Loop::counts(uint64_t due_ns, uint64_t now_ns) const {
-  if (plan_.open_loop) return due_ns >= measured_ns_;
-  return now_ns >= measured_ns_ && (now_ns < ends_ns_ || plan_.counts_late);
+  if (schedule_.open_loop) return due_ns >= measured_ns_;
+  return now_ns >= measured_ns_ && (now_ns < ends_ns_ || schedule_.counts_late);
 }
 
 void Loop::answered(uint64_t due_ns, uint64_t now_ns, uint64_t response_bytes) {
   --in_flight_;
   const bool is_counted = counts(due_ns, now_ns);
-  if (plan_.open_loop && is_counted) --owed_;
+  if (schedule_.open_loop && is_counted) --owed_;
   const bool in_time = now_ns >= measured_ns_ && now_ns < ends_ns_;
-  if (plan_.counts_late ? is_counted : in_time) ++result_.answered;
+  if (schedule_.counts_late ? is_counted : in_time) ++result_.answered;
   if (!is_counted) return;
   result_.latencies.add(now_ns - due_ns);
   result_.response_bytes = response_bytes;
@@ -82,7 +82,7 @@ void Loop::answered(uint64_t due_ns, uint64_t now_ns, uint64_t response_bytes) {
 void Loop::failed(uint64_t due_ns, uint64_t now_ns, Failure kind, std::string_view error) {
   --in_flight_;
   if (!counts(due_ns, now_ns)) return;
-  if (plan_.open_loop) --owed_;
+  if (schedule_.open_loop) --owed_;
   count_failure(kind, error, 1);
 }
 
@@ -94,27 +94,27 @@ void Loop::count_failure(Failure kind, std::string_view error, uint64_t count) {
 
 uint64_t Loop::next_ns(uint64_t now_ns) const {
   if (now_ns < begins_ns_) return begins_ns_;
-  if (plan_.requests > 0) return UINT64_MAX;
-  if (now_ns >= ends_ns_) return ends_ns_ + plan_.grace_ns;
+  if (schedule_.requests > 0) return UINT64_MAX;
+  if (now_ns >= ends_ns_) return ends_ns_ + schedule_.grace_ns;
   const uint64_t phase_ns = now_ns < measured_ns_ ? measured_ns_ : ends_ns_;
-  return plan_.open_loop ? std::min(phase_ns, pacing_.due_ns()) : phase_ns;
+  return schedule_.open_loop ? std::min(phase_ns, pacing_.due_ns()) : phase_ns;
 }
 
 bool Loop::over(uint64_t now_ns) const {
   const bool all_came = in_flight_ == 0 && waiting_.empty();
-  if (plan_.requests > 0) return all_came && begun_ >= plan_.requests;
-  const bool has_begun = plan_.open_loop || !plan_.counts_late || begun_ > 0;
-  return now_ns >= ends_ns_ && ((all_came && has_begun) || now_ns >= ends_ns_ + plan_.grace_ns);
+  if (schedule_.requests > 0) return all_came && begun_ >= schedule_.requests;
+  const bool has_begun = schedule_.open_loop || !schedule_.counts_late || begun_ > 0;
+  return now_ns >= ends_ns_ && ((all_came && has_begun) || now_ns >= ends_ns_ + schedule_.grace_ns);
 }
 
 Measured Loop::finish() {
-  const uint64_t missing = plan_.open_loop ? owed_ : in_flight_;
+  const uint64_t missing = schedule_.open_loop ? owed_ : in_flight_;
   if (missing > 0) {
-    count_failure(Failure::Late, "no answer " + seconds_text(plan_.grace_ns) + " s after the end",
-                  missing);
+    count_failure(Failure::Late,
+                  "no answer " + seconds_text(schedule_.grace_ns) + " s after the end", missing);
   }
-  const bool to_last = plan_.requests > 0 || (plan_.counts_late && !plan_.open_loop);
-  result_.elapsed_ns = to_last ? last_ns_ - measured_ns_ : plan_.measure_ns;
+  const bool to_last = schedule_.requests > 0 || (schedule_.counts_late && !schedule_.open_loop);
+  result_.elapsed_ns = to_last ? last_ns_ - measured_ns_ : schedule_.measure_ns;
   return std::move(result_);
 }
 

@@ -17,7 +17,7 @@
 
 #include "load/measure/histogram.h"
 #include "load/measure/pacing.h"
-#include "load/measure/plan.h"
+#include "load/measure/schedule.h"
 
 namespace serval::load {
 
@@ -51,7 +51,7 @@ class Sender {
 class Loop {
  public:
   // `sender` outlives it.
-  Loop(const Plan& plan, uint64_t begins_ns, Sender& sender);
+  Loop(const Schedule& schedule, uint64_t begins_ns, Sender& sender);
 
   // Sends the requests that are due by now.
   void pump(uint64_t now_ns);
@@ -73,9 +73,9 @@ class Loop {
   uint64_t ends_ns() const { return ends_ns_; }
   // Closed loop: whether another request follows the one just answered.
   bool goes_on(uint64_t now_ns) const {
-    if (plan_.requests > 0) return begun_ < plan_.requests;
+    if (schedule_.requests > 0) return begun_ < schedule_.requests;
     // If late responses count, the full concurrency is sent, however short the time is.
-    return now_ns < ends_ns_ || (plan_.counts_late && begun_ < plan_.concurrency);
+    return now_ns < ends_ns_ || (schedule_.counts_late && begun_ < schedule_.concurrency);
   }
 
  private:
@@ -83,7 +83,7 @@ class Loop {
   bool counts(uint64_t due_ns, uint64_t now_ns) const;
   void count_failure(Failure kind, std::string_view error, uint64_t count);
 
-  const Plan plan_;
+  const Schedule schedule_;
   Sender& sender_;
   const uint64_t begins_ns_;
   const uint64_t measured_ns_;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "load/measure/plan.h"
+#include "load/measure/schedule.h"
 
 namespace serval::load {
 

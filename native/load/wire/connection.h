@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "load/measure/loop.h"
-#include "load/measure/plan.h"
+#include "load/measure/schedule.h"
 #include "load/wire/output.h"
 #include "load/wire/tls_client.h"
 #include "transport/loop/timers.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "load/measure/plan.h"
+#include "load/measure/schedule.h"
 #include "transport/socket/channel.h"
 #include "transport/socket/openssl.h"
 #include "transport/socket/tls.h"

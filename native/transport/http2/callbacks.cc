@@ -18,14 +18,14 @@ constexpr size_t kFrameHeadBytes = 9;
 constexpr size_t kOutputBytesMax = 512 * 1024;
 // A header list longer than its limit by this factor ends the connection, not only its call.
 constexpr size_t kHeaderBombFactor = 4;
-// The same burst of pings as FrameGuard allows: all may arrive in one read.
+// The same burst of pings as FrameLimiter allows: all may arrive in one read.
 constexpr size_t kOutboundAcksMax = 10'000;
 constexpr size_t kSettingsEntriesMax = 32;
 // Disables nghttp2's own limit, which ends a connection at 1,000 resets and 33 more a second, no
-// matter what was answered meanwhile; FrameGuard counts them instead.
-constexpr uint64_t kLeftToGuard = 1'000'000'000;
+// matter what was answered meanwhile; FrameLimiter counts them instead.
+constexpr uint64_t kLeftToLimiter = 1'000'000'000;
 // Per header block. nghttp2 counts the pieces in which a frame's head is read, not the frames;
-// FrameGuard counts frames.
+// FrameLimiter counts frames.
 constexpr size_t kContinuationsMax = 2'000;
 constexpr int kFirstUnknownType = NGHTTP2_CONTINUATION + 1;
 // a response longer than this does not go before the short ones of others
@@ -256,7 +256,7 @@ struct Http2Connection::Callbacks {
     if (!answers || (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) == 0) return 0;
     Http2Stream* call = stream(session, frame->hd.stream_id);
     if (call == nullptr) return 0;
-    connection.guard_.answered();
+    connection.limiter_.answered();
     // A client that has its response need not send the rest of its request.
     if (call->needs_reset()) {
       nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, frame->hd.stream_id, NGHTTP2_NO_ERROR);
@@ -350,7 +350,7 @@ nghttp2_option* Http2Connection::make_options() {
   nghttp2_option_set_no_closed_streams(out, 1);
   nghttp2_option_set_max_outbound_ack(out, kOutboundAcksMax);
   nghttp2_option_set_max_settings(out, kSettingsEntriesMax);
-  nghttp2_option_set_stream_reset_rate_limit(out, kLeftToGuard, kLeftToGuard);
+  nghttp2_option_set_stream_reset_rate_limit(out, kLeftToLimiter, kLeftToLimiter);
   nghttp2_option_set_max_continuations(out, kContinuationsMax);
   // Otherwise nghttp2 skips frames of unknown types before on_begin_frame().
   for (int type = kFirstUnknownType; type <= UINT8_MAX; ++type) {

@@ -229,8 +229,8 @@ void Http2Connection::interest(bool reads, bool writes) {
 }
 
 bool Http2Connection::allow(Event event) {
-  if (guard_.allow(event, now())) return true;
-  go_away(NGHTTP2_ENHANCE_YOUR_CALM, FrameGuard::name_of(event));
+  if (limiter_.allow(event, now())) return true;
+  go_away(NGHTTP2_ENHANCE_YOUR_CALM, FrameLimiter::name_of(event));
   return false;
 }
 

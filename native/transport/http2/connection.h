@@ -1,5 +1,5 @@
-// One HTTP/2 connection: an nghttp2 session over a channel, its calls and requests, its guards. Hot
-// path; the listener's thread.
+// One HTTP/2 connection: an nghttp2 session over a channel, its calls and requests, its frame
+// limiter. Hot path; the listener's thread.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "transport/http2/call_stream.h"
-#include "transport/http2/guard.h"
+#include "transport/http2/frame_limiter.h"
 #include "transport/http2/keepalive.h"
 #include "transport/http2/request_stream.h"
 #include "transport/http2/stream_history.h"
@@ -133,7 +133,7 @@ class Http2Connection final : public Connection {
   ListenerThread& thread_;
   nghttp2_session* session_ = nullptr;
   std::unique_ptr<Output> output_;  // while something waits to be written
-  FrameGuard guard_;
+  FrameLimiter limiter_;
   StreamHistory history_;
   Keepalive keepalive_;
   uint64_t handshake_until_ns_;

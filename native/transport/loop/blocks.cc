@@ -60,7 +60,7 @@ void BlockPool::give_buffer(ByteBuffer buffer) {
   const size_t bytes = buffer.base_bytes();
   if (bytes == 0) return;
   if (bytes > kBufferKeepBytes || kept_bytes_ + bytes > kKeptBytesMax) {
-    if (bytes >= MemoryBudget::kLargeBytes && free_large_) free_large_(std::move(buffer));
+    if (!buffer.frees_quickly() && free_large_) free_large_(std::move(buffer));
     return;
   }
   kept_bytes_ += bytes;

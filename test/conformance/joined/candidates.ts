@@ -9,7 +9,7 @@ import type { LoadedModel, ModelSpec } from '../../../ts/model/engine-api.js';
 import { createEngine, type Engine } from '../../../ts/engine/engine.js';
 import { packageRoot } from '../../../ts/base/package-files.js';
 import { importTensorFlow } from '../../../ts/importers/tensorflow/index.js';
-import { versionFolders } from '../../unit/tensorflow/load/support.js';
+import { versionFolders } from '../../unit/importers/tensorflow/load/support.js';
 import { goldenFolder } from '../golden-folder.js';
 
 export interface Candidate {

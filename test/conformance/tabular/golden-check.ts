@@ -2,7 +2,7 @@
 // scoring.py there describes. Test time only.
 import assert from 'node:assert/strict';
 import type { Plan } from '../../../ts/importers/plan/generated/plan.js';
-import { runPlan } from '../../unit/tabular/run-plan.js';
+import { runPlan } from '../../unit/importers/plan/run-plan.js';
 
 export interface GoldenCase {
   readonly fields: readonly string[];

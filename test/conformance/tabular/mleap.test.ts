@@ -8,7 +8,7 @@ import { describe, test } from 'node:test';
 import { importMleap } from '../../../ts/importers/mleap/index.js';
 import type { Plan } from '../../../ts/importers/plan/generated/plan.js';
 import { goldenCases, goldenFolder } from '../golden-folder.js';
-import { type GivenColumn, runPlan } from '../../unit/tabular/run-plan.js';
+import { type GivenColumn, runPlan } from '../../unit/importers/plan/run-plan.js';
 
 const TOLERANCE = 1e-12;
 /** Absolute tolerance for values computed from numbers of about 1. */

@@ -9,7 +9,7 @@ import { describe, test } from 'node:test';
 import { ErrorCode, ServalError } from '../../../ts/base/errors.js';
 import { importPmml } from '../../../ts/importers/pmml/index.js';
 import type { Plan } from '../../../ts/importers/plan/generated/plan.js';
-import { type GivenColumn, runPlan } from '../../unit/tabular/run-plan.js';
+import { type GivenColumn, runPlan } from '../../unit/importers/plan/run-plan.js';
 import { goldenCases, goldenFolder } from '../golden-folder.js';
 
 interface Case {

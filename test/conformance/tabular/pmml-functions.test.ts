@@ -5,8 +5,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { ServalError } from '../../../ts/base/errors.js';
-import { dictionary, document, importText, schema } from '../../unit/pmml/documents.js';
-import { days, micros, runPlan } from '../../unit/tabular/run-plan.js';
+import { dictionary, document, importText, schema } from '../../unit/importers/pmml/documents.js';
+import { days, micros, runPlan } from '../../unit/importers/plan/run-plan.js';
 
 type Case = readonly [dataType: string, xml: string, expected?: unknown];
 

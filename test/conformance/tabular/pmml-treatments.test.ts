@@ -5,8 +5,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { document, importText } from '../../unit/pmml/documents.js';
-import { runPlan } from '../../unit/tabular/run-plan.js';
+import { document, importText } from '../../unit/importers/pmml/documents.js';
+import { runPlan } from '../../unit/importers/plan/run-plan.js';
 
 type Kind = 'd' | 's' | 'i';
 type Cell = 'refused' | readonly [value: unknown, valid: boolean];

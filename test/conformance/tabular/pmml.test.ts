@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { importPmml } from '../../../ts/importers/pmml/index.js';
 import type { Plan } from '../../../ts/importers/plan/generated/plan.js';
-import { runPlan } from '../../unit/tabular/run-plan.js';
+import { runPlan } from '../../unit/importers/plan/run-plan.js';
 
 interface Entry {
   readonly id: string;

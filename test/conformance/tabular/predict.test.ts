@@ -13,7 +13,7 @@ import {
   messageTypes,
   type Outcome,
 } from '../../unit/protocols/raw-client.js';
-import { sparkFolder } from '../../unit/tabular/spark-folder.js';
+import { sparkFolder } from '../../unit/importers/plan/spark-folder.js';
 
 const UNIMPLEMENTED = 12;
 const FILES = {

@@ -9,8 +9,8 @@ import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { packageRoot } from '../../../ts/base/package-files.js';
 import { startServer, type ServalProcess } from '../../e2e/support/serval-process.js';
-import { tarGzOf, zipOf } from '../../unit/tabular/archive/archives.js';
-import { NORM_PIPELINE, sparkFolder } from '../../unit/tabular/spark-folder.js';
+import { tarGzOf, zipOf } from '../../unit/importers/plan/archive/archives.js';
+import { NORM_PIPELINE, sparkFolder } from '../../unit/importers/plan/spark-folder.js';
 
 const entriesOf = (files: Record<string, string>): { name: string; content: string }[] =>
   Object.entries(files).map(([name, content]) => ({ name, content }));
@@ -167,7 +167,7 @@ describe('tabular models on a server', () => {
     }[];
     const reason = (name: string): string => index.find((one) => one.name === name)?.reason ?? '';
     assert.match(reason('bad'), /Unheard.*Unknown/s);
-    assert.match(reason('evil'), /leads out|relative path/);
+    assert.match(reason('evil'), /points outside|relative path/);
     assert.equal((await post('/v2/models/bad/csv', 'a\n1\n'))[0], 503);
     assert.ok(!existsSync(join(folder, '..', 'evil')));
   });

@@ -7,8 +7,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { goldenFolder } from '../golden-folder.js';
-import { type GivenColumn, PlanError, runPlan } from '../../unit/tabular/run-plan.js';
-import { lowered } from '../../unit/spark/sql/statements.js';
+import { type GivenColumn, PlanError, runPlan } from '../../unit/importers/plan/run-plan.js';
+import { lowered } from '../../unit/importers/spark/sql/statements.js';
 
 /** `refused`: because of the types of its columns. */
 interface Answer {

@@ -9,7 +9,7 @@ import { describe, test } from 'node:test';
 import { importSpark } from '../../../ts/importers/spark/index.js';
 import type { Type } from '../../../ts/importers/plan/generated/plan.js';
 import { goldenCases, goldenFolder } from '../golden-folder.js';
-import { days, type GivenColumn, micros, runPlan } from '../../unit/tabular/run-plan.js';
+import { days, type GivenColumn, micros, runPlan } from '../../unit/importers/plan/run-plan.js';
 
 interface Case {
   readonly fields: readonly { readonly name: string; readonly type: string }[];

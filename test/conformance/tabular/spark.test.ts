@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { importSpark } from '../../../ts/importers/spark/index.js';
 import type { Plan, Type } from '../../../ts/importers/plan/generated/plan.js';
-import { type GivenColumn, runPlan } from '../../unit/tabular/run-plan.js';
+import { type GivenColumn, runPlan } from '../../unit/importers/plan/run-plan.js';
 
 interface Entry {
   readonly id: string;

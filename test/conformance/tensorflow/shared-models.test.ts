@@ -14,7 +14,7 @@ import {
 } from '../../../ts/importers/tensorflow/lower/tensors.js';
 import type { Tensor } from '../../../ts/importers/tensorflow/types.js';
 import { importedSpec } from '../../../ts/importers/run/imported-spec.js';
-import { sharedModel } from '../../unit/tensorflow/load/support.js';
+import { sharedModel } from '../../unit/importers/tensorflow/load/support.js';
 import { tempFolder } from '../../unit/temp-folder.js';
 import { type Classes, EngineRunner } from './support/engine-run.js';
 import { floatExample } from './support/examples.js';
@@ -239,7 +239,7 @@ describe('models beside the checkout', () => {
         (error: unknown) =>
           error instanceof ServalError &&
           error.code === ErrorCode.ModelInvalid &&
-          error.message === 'nothing can be served: the model has no signatures',
+          error.message === 'no signature can be served: the model has no signatures',
       );
     });
   }
@@ -257,7 +257,9 @@ describe('models beside the checkout', () => {
         (error: unknown) =>
           error instanceof ServalError &&
           error.code === ErrorCode.Unimplemented &&
-          /model\.tflite: TensorFlow Lite is not read; expected the SavedModel/.test(error.message),
+          /model\.tflite: TensorFlow Lite is not supported; expected the SavedModel/.test(
+            error.message,
+          ),
       );
     });
   }

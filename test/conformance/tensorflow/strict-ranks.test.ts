@@ -7,8 +7,19 @@ import { after, before, describe, test, type TestContext } from 'node:test';
 import type { ImportedModel } from '../../../ts/importers/tensorflow/imported.js';
 import { numbersTensor, tensorNumbers } from '../../../ts/importers/tensorflow/lower/tensors.js';
 import type { NodeDef } from '../../../ts/importers/tensorflow/types.js';
-import { graphOf, lowered, modelOf, signature } from '../../unit/tensorflow/lower/support.js';
-import { constant, floats, node, shape, type } from '../../unit/tensorflow/prepare/graphs.js';
+import {
+  graphOf,
+  lowered,
+  modelOf,
+  signature,
+} from '../../unit/importers/tensorflow/lower/support.js';
+import {
+  constant,
+  floats,
+  node,
+  shape,
+  type,
+} from '../../unit/importers/tensorflow/prepare/graphs.js';
 import { EngineRunner } from './support/engine-run.js';
 
 const FLOAT = { T: type('float') };

@@ -9,8 +9,8 @@ import { pathToFileURL } from 'node:url';
 import type { Browser } from 'playwright-core';
 import { benchPage } from '../../../ts/cli/bench/page/page.js';
 import type { BenchReport } from '../../../ts/cli/bench/types.js';
-import { openPoint, pathPoints, reportOf } from '../../unit/bench-command/reports.js';
-import { tunedReport } from '../../unit/bench-command/tuned-report.js';
+import { openPoint, pathPoints, reportOf } from '../../unit/cli/bench/reports.js';
+import { tunedReport } from '../../unit/cli/bench/tuned-report.js';
 import { chromiumFile, openPage, startBrowser, type Watched } from '../console/browser.js';
 import { until } from '../support/polling.js';
 

@@ -25,7 +25,7 @@ const centred = over(
   { op: 'ReduceMean', name: 'mean', inputs: ['x'], outputs: ['m'] },
   { op: 'Sub', inputs: ['x', 'm'], outputs: ['y'] },
 );
-const COUPLED = "coupled: node 'mean' (ReduceMean): it goes over the rows";
+const COUPLED = "coupled: node 'mean' (ReduceMean): it reduces the batch axis";
 const WITH_BATCHES = 'max_batch_size: 4\ndynamic_batching { }\n';
 
 describe('the proof of rows', () => {
@@ -45,7 +45,7 @@ describe('the proof of rows', () => {
     const proved = await runServal(['inspect', fileOf('independent')]);
     assert.match(proved.stdout, /^rows +independent \(proved\)$/m, proved.stderr);
     const coupled = await runServal(['inspect', fileOf('centred')]);
-    assert.match(coupled.stdout, /^rows +coupled: node 'mean' \(ReduceMean\): it goes over the/m);
+    assert.match(coupled.stdout, /^rows +coupled: node 'mean' \(ReduceMean\): it reduces the/m);
     const json = await runServal(['inspect', fileOf('centred'), '--json']);
     const { rows } = JSON.parse(json.stdout) as { rows: { verdict: string; text: string }[] };
     assert.deepEqual(

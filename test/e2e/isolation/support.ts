@@ -42,7 +42,7 @@ export function isThere(pid: number): boolean {
 /** The number of slots that a process serves: each has a thread, from its first request on. */
 export function slotsOf(pid: number): number {
   const tasks = `/proc/${pid}/task`;
-  return entries(tasks).filter((task) => read(join(tasks, task, 'comm')) === 'sv-slot\n').length;
+  return entries(tasks).filter((task) => read(join(tasks, task, 'comm')) === 'sv-channel\n').length;
 }
 
 /** The targets of a process's descriptors: "socket:[123]". */

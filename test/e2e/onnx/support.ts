@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { encodeModel, floatBytes, type OnnxModel } from '../../../ts/importers/onnx/builder.js';
 import { decode, encode, messageTypes, RawClient } from '../../unit/protocols/raw-client.js';
-import { decodeMessage, encodeMessage } from '../../unit/warmup/support.js';
+import { decodeMessage, encodeMessage } from '../../unit/models/warmup/support.js';
 import { exchange, jsonOf } from '../support/raw-http.js';
 import { startServer, type ServalProcess } from '../support/serval-process.js';
 

@@ -11,7 +11,7 @@ import {
   multiRecord,
   tfRecordFile,
   warmupFiles,
-} from '../../unit/warmup/support.js';
+} from '../../unit/models/warmup/support.js';
 import { ModelFolders } from '../support/model-folders.js';
 import {
   control,

@@ -6,7 +6,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { encodeModel, type OnnxModel } from '../../../ts/importers/onnx/builder.js';
 import { encode } from '../../unit/protocols/raw-client.js';
 import { tempFolder } from '../../unit/temp-folder.js';
-import { decodeMessage } from '../../unit/warmup/support.js';
+import { decodeMessage } from '../../unit/models/warmup/support.js';
 import { infer, metric, predict, put } from '../support/operating.js';
 import { exchange } from '../support/raw-http.js';
 import { startServer, type ServalProcess } from '../support/serval-process.js';

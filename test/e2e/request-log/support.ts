@@ -10,7 +10,7 @@ import {
   RawClient,
   type Outcome,
 } from '../../unit/protocols/raw-client.js';
-import { decodeMessage, encodeMessage, tfRecords } from '../../unit/warmup/support.js';
+import { decodeMessage, encodeMessage, tfRecords } from '../../unit/models/warmup/support.js';
 import { until } from '../support/polling.js';
 
 export const types = messageTypes();

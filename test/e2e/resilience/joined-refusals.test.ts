@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { NORM_PIPELINE } from '../../unit/tabular/spark-folder.js';
+import { NORM_PIPELINE } from '../../unit/importers/plan/spark-folder.js';
 import { ModelFolders } from '../support/model-folders.js';
 import { infer, put, statistics, v2Values } from '../support/operating.js';
 import { errorOf } from '../support/raw-http.js';

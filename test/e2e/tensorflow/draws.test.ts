@@ -67,7 +67,7 @@ describe('a TensorFlow model that draws random numbers', () => {
         return predictions;
       };
       assert.notDeepEqual(await draw(), await draw());
-      const said = (server.stdout + server.stderr).match(/answers depend on random values/g);
+      const said = (server.stdout + server.stderr).match(/responses depend on random values/g);
       assert.equal(said?.length, 1, server.stderr);
     });
   }

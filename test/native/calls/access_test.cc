@@ -1,4 +1,4 @@
-// Access to gRPC calls: digests, places of keys, and a table that changes while threads read it.
+// Access to gRPC calls: digests, places of keys, and rules that change while threads read it.
 #include "calls/access.h"
 
 #include <gtest/gtest.h>
@@ -58,26 +58,26 @@ CallAccess rule(CallAccess::OpenTo open_to, std::vector<CredentialCheck> checks 
 }
 
 // Methods: 0 is open, 1 is local, 2 needs a key in "authorization" or "x-key".
-std::shared_ptr<const AccessTable> table() {
+std::shared_ptr<const AccessRules> rules() {
   std::vector<CallAccess> accesses;
   accesses.push_back(rule(CallAccess::OpenTo::All));
   accesses.push_back(rule(CallAccess::OpenTo::Local));
   accesses.push_back(rule(CallAccess::OpenTo::None, {{"authorization", true, {kKey}, {kOther}},
                                                      {"x-key", false, {kKey}, {kOther}}}));
-  auto made = AccessTable::make(std::move(accesses), {0, 1, 2});
+  auto made = AccessRules::make(std::move(accesses), {0, 1, 2});
   EXPECT_TRUE(made.ok());
   return made.value();
 }
 
 std::string verdict(const FakeCall& call) {
-  const auto rules = table();
+  const auto made = rules();
   AcceptedKeys accepted;
-  const AccessRefusal* refusal = rules->judge(call, accepted);
-  if (refusal == nullptr) EXPECT_EQ(rules->judge(call, accepted), nullptr) << "once more";
+  const AccessRefusal* refusal = made->judge(call, accepted);
+  if (refusal == nullptr) EXPECT_EQ(made->judge(call, accepted), nullptr) << "once more";
   return refusal == nullptr ? "in" : refusal->text;
 }
 
-TEST(AccessTable, OpensToAllToThisMachineOrToNobody) {
+TEST(AccessRules, OpensToAllToThisMachineOrToNobody) {
   EXPECT_EQ(verdict(FakeCall(0)), "in");
   EXPECT_EQ(verdict(FakeCall(1)), "missing");
   EXPECT_EQ(verdict(FakeCall(1, {}, true)), "in");
@@ -86,7 +86,7 @@ TEST(AccessTable, OpensToAllToThisMachineOrToNobody) {
             "this method is open to nobody");
 }
 
-TEST(AccessTable, RefusesLocalCallsThatCameByAProxy) {
+TEST(AccessRules, RefusesLocalCallsThatCameByAProxy) {
   for (const char* name : {"forwarded", "x-forwarded-for", "x-real-ip", "via"}) {
     EXPECT_EQ(verdict(FakeCall(1, {{name, "203.0.113.9"}}, true)), "missing") << name;
     EXPECT_EQ(verdict(FakeCall(1, {{"te", "trailers"}, {name, "127.0.0.1"}}, true)), "missing");
@@ -96,7 +96,7 @@ TEST(AccessTable, RefusesLocalCallsThatCameByAProxy) {
   EXPECT_EQ(verdict(FakeCall(1, {{"x-forwarded-port", "9000"}}, true)), "in");
 }
 
-TEST(AccessTable, TakesAKeyInItsFormOnly) {
+TEST(AccessRules, TakesAKeyInItsFormOnly) {
   const auto bearer = [](const char* value) {
     return verdict(FakeCall(2, {{"te", "trailers"}, {"authorization", value}}));
   };
@@ -114,37 +114,37 @@ TEST(AccessTable, TakesAKeyInItsFormOnly) {
   EXPECT_EQ(verdict(FakeCall(2, {{"authorization", "Bearer other"}, {"x-key", "x"}})), "forbidden");
 }
 
-TEST(AccessTable, RefusesAnIndexThatIsNotThere) {
-  EXPECT_FALSE(AccessTable::make({rule(CallAccess::OpenTo::All)}, {0, 1}).ok());
+TEST(AccessRules, RefusesAnIndexThatIsNotThere) {
+  EXPECT_FALSE(AccessRules::make({rule(CallAccess::OpenTo::All)}, {0, 1}).ok());
 }
 
 TEST(AccessView, LetsEverybodyInUntilThereIsATable) {
   AccessSource source;
   AccessView view;
   EXPECT_EQ(view.judge(source, FakeCall(2)), nullptr);
-  source.publish(table());
+  source.publish(rules());
   ASSERT_NE(view.judge(source, FakeCall(2)), nullptr);
   source.publish(nullptr);
   EXPECT_EQ(view.judge(source, FakeCall(2)), nullptr);
 }
 
-// Like table(), but for `key` alone, in "x-key".
-std::shared_ptr<const AccessTable> table_of(const Digest& key) {
+// Like rules(), but for `key` alone, in "x-key".
+std::shared_ptr<const AccessRules> rules_of(const Digest& key) {
   std::vector<CallAccess> accesses{
       rule(CallAccess::OpenTo::None, {{"x-key", false, {key}, {}}}),
       rule(CallAccess::OpenTo::None, {{"x-key", false, {kOther}, {key}}})};
-  return AccessTable::make(std::move(accesses), {0, 0, 1}).value();
+  return AccessRules::make(std::move(accesses), {0, 0, 1}).value();
 }
 
 TEST(AccessView, ForgetsWhomItLetInWhenTheTableIsAnother) {
   AccessSource source;
   AccessView view;
-  source.publish(table_of(kKey));
+  source.publish(rules_of(kKey));
   const FakeCall first(0, {{"x-key", "key"}});
   const FakeCall second(0, {{"x-key", "other"}});
   for (int i = 0; i < 3; ++i) EXPECT_EQ(view.judge(source, first), nullptr);
   ASSERT_NE(view.judge(source, second), nullptr);
-  source.publish(table_of(kOther));
+  source.publish(rules_of(kOther));
   ASSERT_NE(view.judge(source, first), nullptr);
   EXPECT_EQ(view.judge(source, first)->text, "unknown");
   for (int i = 0; i < 3; ++i) EXPECT_EQ(view.judge(source, second), nullptr);
@@ -153,7 +153,7 @@ TEST(AccessView, ForgetsWhomItLetInWhenTheTableIsAnother) {
 TEST(AccessView, WhoWasLetInToOneKindOfCallIsNotLetInToAnother) {
   AccessSource source;
   AccessView view;
-  source.publish(table_of(kKey));
+  source.publish(rules_of(kKey));
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(view.judge(source, FakeCall(1, {{"x-key", "key"}})), nullptr);
     const AccessRefusal* refusal = view.judge(source, FakeCall(2, {{"x-key", "key"}}));
@@ -164,7 +164,7 @@ TEST(AccessView, WhoWasLetInToOneKindOfCallIsNotLetInToAnother) {
 
 TEST(AccessView, FollowsWhileTablesChange) {
   AccessSource source;
-  source.publish(table());
+  source.publish(rules());
   std::atomic<bool> stop{false};
   std::atomic<uint64_t> wrong{0}, judged{0};
   std::vector<std::thread> threads;
@@ -178,7 +178,7 @@ TEST(AccessView, FollowsWhileTablesChange) {
       }
     });
   }
-  while (judged.load() < 1000) source.publish(table());
+  while (judged.load() < 1000) source.publish(rules());
   stop.store(true);
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(wrong.load(), 0u);

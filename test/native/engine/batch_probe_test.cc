@@ -75,7 +75,7 @@ TEST_F(BatchProbeTest, AConstantThatFollowsTheRowsIsProven) {
 TEST_F(BatchProbeTest, NothingIsJoinedUnlessTheGraphProvesIt) {
   const auto over_rows = onnx::attribute("axis", int64_t{0});
   expect_text(probe(one_op("Softmax", {over_rows})), BatchProof::Undecided,
-              "node 'Softmax_0' (Softmax): the sum goes over the rows");
+              "node 'Softmax_0' (Softmax): the sum is computed over the rows");
   // A coupling of rows that only large values show passes every probe.
   Model floor;
   floor.initializer<float>("eight", onnx::kFloat, {}, {8});

@@ -28,10 +28,10 @@ class BatcherTest : public EngineTest {
     return lane_->infer(Protocol::V2Rest, handle, bytes_of(body), -1);
   }
   const std::shared_ptr<Model>& model(uint32_t handle) {
-    table_ = engine_->table();
-    return *table_->find(handle);
+    published_ = engine_->published();
+    return *published_->find(handle);
   }
-  std::shared_ptr<const EngineTable> table_;
+  std::shared_ptr<const Published> published_;
 };
 
 TEST_F(BatcherTest, EveryRequestFindsItsOwnRows) {

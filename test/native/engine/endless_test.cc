@@ -47,7 +47,7 @@ class EndlessTest : public EngineTest {
   Answer send(int64_t trips, uint64_t timeout_us = 0) {
     return lane_->infer_message(Protocol::V2Grpc, bytes_of(message(trips)), timeout_us);
   }
-  Model& model(uint32_t handle) { return **engine_->table()->find(handle); }
+  Model& model(uint32_t handle) { return **engine_->published()->find(handle); }
   // Waits until the queue is empty and 30 ms of CPU were used: the model is running then.
   void wait_until_running(uint32_t handle) {
     while (model(handle).queue().size() != 0) std::this_thread::yield();

@@ -1,4 +1,4 @@
-// Loading, unloading and the table that listeners read.
+// Loading, unloading and what listeners read.
 #include <thread>
 
 #include "engine/control/spec/codec.h"
@@ -125,7 +125,7 @@ TEST_F(EngineTest, AWarmUpIsAnsweredAndNotCounted) {
   };
   const std::string answer = warmed(Protocol::V2Grpc);
   EXPECT_NE(answer.find(raw_of<float>({1.0f, 2.0f})), std::string::npos);
-  EXPECT_EQ((*engine_->table()->models.find(handle))->read_stats().inference_count, 0u);
+  EXPECT_EQ((*engine_->published()->models.find(handle))->read_stats().inference_count, 0u);
   EXPECT_NE(warmed(Protocol::TfPredict), answer) << "an error has its own text";
 }
 

@@ -83,7 +83,7 @@ class InstancesTest : public EngineTest {
     queue(handle).set_consumers(instances, idle);
     return handle;
   }
-  RequestQueue& queue(uint32_t handle) { return (*engine_->table()->find(handle))->queue(); }
+  RequestQueue& queue(uint32_t handle) { return (*engine_->published()->find(handle))->queue(); }
   Answer ask(uint32_t handle) {
     return lane_->infer(Protocol::V1Predict, handle, bytes_of(kBody), -1);
   }
@@ -159,7 +159,7 @@ TEST_F(NoThreadsTest, WhatNobodyCouldRunIsAnsweredAtOnce) {
     spec.batch_dim = mode == BatchMode::On;
     spec.batch.mode = mode;
     const uint32_t handle = load(std::move(spec));
-    Model& model = **engine_->table()->find(handle);
+    Model& model = **engine_->published()->find(handle);
     model.queue().set_consumers(1, kAtOnce);
     const auto ask = [&] { return lane_->infer(Protocol::V1Predict, handle, bytes_of(kBody), -1); };
     no_threads = true;

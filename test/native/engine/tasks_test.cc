@@ -89,7 +89,7 @@ class TasksTest : public EngineTest {
     EXPECT_EQ(outcome.code, ErrorCode::Ok) << outcome.text;
     EXPECT_EQ(to_hex(outcome.text), to_hex(wanted));
   }
-  Model& model(uint32_t handle) { return **engine_->table()->find(handle); }
+  Model& model(uint32_t handle) { return **engine_->published()->find(handle); }
   void wait_until_taken(uint32_t handle, size_t left) {
     while (model(handle).queue().size() != left) std::this_thread::yield();
   }

@@ -50,15 +50,15 @@ class Loaded {
     return out;
   }
 
-  std::string prepare(Traffic traffic, const Plan& plan) {
-    client_.prepare(std::move(traffic), plan);
+  std::string prepare(Traffic traffic, const Schedule& schedule) {
+    client_.prepare(std::move(traffic), schedule);
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, std::chrono::seconds(20), [&] { return problem_.has_value(); });
     return std::exchange(problem_, {}).value_or("nothing came");
   }
 
-  Measured run(Traffic traffic, const Plan& plan) {
-    EXPECT_EQ(prepare(std::move(traffic), plan), "");
+  Measured run(Traffic traffic, const Schedule& schedule) {
+    EXPECT_EQ(prepare(std::move(traffic), schedule), "");
     client_.go(now_ns());
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, std::chrono::seconds(20), [&] { return result_.has_value(); });
@@ -83,21 +83,21 @@ class Loaded {
   Client client_;
 };
 
-Plan some(uint64_t requests, size_t concurrency, size_t connections) {
-  Plan plan;
-  plan.requests = requests;
-  plan.concurrency = concurrency;
-  plan.connections = plan.connections_max = connections;
-  return plan;
+Schedule some(uint64_t requests, size_t concurrency, size_t connections) {
+  Schedule schedule;
+  schedule.requests = requests;
+  schedule.concurrency = concurrency;
+  schedule.connections = schedule.connections_max = connections;
+  return schedule;
 }
 
 TEST(LoadClient, SendsBodiesInTurnOverAllConnections) {
   EchoServer server;
   Loaded loaded(server.port());
-  Plan plan = some(300, 12, 4);
-  plan.spins = true;
+  Schedule schedule = some(300, 12, 4);
+  schedule.spins = true;
   const Measured result =
-      loaded.run(Loaded::traffic("/t.T/Unary", {"abc", std::string(200'000, 'x')}), plan);
+      loaded.run(Loaded::traffic("/t.T/Unary", {"abc", std::string(200'000, 'x')}), schedule);
   EXPECT_EQ(result.answered, 300u) << result.first_error;
   EXPECT_EQ(result.failed, 0u);
   EXPECT_EQ(result.latencies.count(), 300u);
@@ -118,12 +118,12 @@ TEST(LoadClient, ResponsesOfAnotherLengthHaveFailed) {
 TEST(LoadClient, StreamsCarryOneRequestAfterTheOther) {
   EchoServer server;
   Loaded loaded(server.port());
-  Plan plan = some(0, 6, 2);
-  plan.measure_ns = 200'000'000;
-  plan.grace_ns = 5'000'000'000;
+  Schedule schedule = some(0, 6, 2);
+  schedule.measure_ns = 200'000'000;
+  schedule.grace_ns = 5'000'000'000;
   Traffic traffic = Loaded::traffic("/t.T/Echo", {"abcdef"}, Judged::GrpcStream);
   traffic.response_bytes = 6;
-  const Measured result = loaded.run(traffic, plan);
+  const Measured result = loaded.run(traffic, schedule);
   EXPECT_GT(result.answered, 60u);
   EXPECT_EQ(result.failed, 0u) << result.first_error;
   EXPECT_EQ(server.journal.counts().begun, 6);
@@ -143,8 +143,8 @@ TEST(LoadClient, SaysThatAServerThatStoppedIsNotThere) {
   Loaded loaded(server->port());
   ASSERT_EQ(loaded.prepare(Loaded::traffic("/t.T/Hang", {"a"}), some(4, 4, 2)), "");
   server->listener.reset();
-  Plan plan = some(4, 4, 2);
-  const std::string problem = loaded.prepare(Loaded::traffic("/t.T/Hang", {"a"}), plan);
+  Schedule schedule = some(4, 4, 2);
+  const std::string problem = loaded.prepare(Loaded::traffic("/t.T/Hang", {"a"}), schedule);
   EXPECT_NE(problem.find("no connection: connect: Connection refused"), std::string::npos)
       << problem;
 }
@@ -173,9 +173,9 @@ TEST(LoadClient, MayBeClosedWhileItConnectsAndWhileItRuns) {
   EchoServer server;
   for (int i = 0; i < 20; ++i) {
     Loaded loaded(server.port());
-    Plan plan = some(0, 8, 4);
-    plan.measure_ns = 10'000'000'000;
-    loaded.client().prepare(Loaded::traffic("/t.T/Unary", {"abc"}), plan);
+    Schedule schedule = some(0, 8, 4);
+    schedule.measure_ns = 10'000'000'000;
+    loaded.client().prepare(Loaded::traffic("/t.T/Unary", {"abc"}), schedule);
     if (i % 2 == 0) continue;
     loaded.client().go(now_ns());
     std::this_thread::sleep_for(std::chrono::milliseconds(i));

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "backend/backend.h"
+#include "source_folder.h"
 #include "support/onnx_writer.h"
 
 namespace serval {
@@ -23,7 +24,7 @@ namespace serval {
 inline std::string onnxruntime_library() {
   const char* variable = std::getenv("SERVAL_ORT_LIBRARY");
   if (variable != nullptr && *variable != '\0') return variable;
-  const std::string path = std::string(SERVAL_SOURCE_DIR) +
+  const std::string path = source_folder() +
                            "/node_modules/onnxruntime-node/bin/napi-v6/linux/x64/"
                            "libonnxruntime.so.1";
   return std::filesystem::exists(path) ? path : "";

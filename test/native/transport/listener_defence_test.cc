@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "transport/http2/guard.h"
+#include "transport/http2/frame_limiter.h"
 #include "transport/listener.h"
 #include "transport/support/echo_server.h"
 
@@ -70,13 +70,13 @@ TEST(Flood, OfFramesThatDoNothingEndsItsConnection) {
   for (const auto& [event, bytes] : kinds) {
     RawClient client(server.port());
     client.begin();
-    const GuardLimit limit = FrameGuard::limit_of(event);
+    const FrameLimit limit = FrameLimiter::limit_of(event);
     ASSERT_TRUE(flood(client, bytes, limit.burst / 2));
     EXPECT_EQ(client.answer(client.call("/t.T/Unary", "m")).status(), 0)
-        << FrameGuard::name_of(event);
+        << FrameLimiter::name_of(event);
     flood(client, bytes, limit.burst);
     expect_calmed(client);
-    EXPECT_TRUE(serves(server)) << FrameGuard::name_of(event);
+    EXPECT_TRUE(serves(server)) << FrameLimiter::name_of(event);
   }
 }
 
@@ -85,7 +85,7 @@ TEST(Flood, OfEmptyDataEndsItsConnection) {
   RawClient client(server.port());
   client.begin();
   const uint32_t stream = client.open("/t.T/Collect");
-  flood(client, frame(kData, 0, stream, ""), 2 * FrameGuard::limit_of(Event::EmptyData).burst);
+  flood(client, frame(kData, 0, stream, ""), 2 * FrameLimiter::limit_of(Event::EmptyData).burst);
   expect_calmed(client);
   EXPECT_TRUE(server.journal.wait_for(&Journal::Counts::closed, 1));
   EXPECT_TRUE(serves(server));
@@ -101,7 +101,7 @@ TEST(Flood, OfContinuationsEndsItsConnection) {
     const string header = bytes < 2 ? string() : hpack({{"x", string(bytes, 'x')}});
     // A single byte: empty names and values, three of which form a header.
     flood(client, frame(kContinuation, 0, 1, bytes == 1 ? string(1, '\0') : header),
-          5 * FrameGuard::limit_of(Event::Continuation).burst);
+          5 * FrameLimiter::limit_of(Event::Continuation).burst);
     client.ending();
     EXPECT_EQ(server.journal.counts().begun, 0);
   }
@@ -125,7 +125,7 @@ TEST(Flood, OfCallsThatAreResetEndsItsConnection) {
     listens = listens && !client.ended();
   }
   expect_calmed(client);
-  const int burst = static_cast<int>(FrameGuard::limit_of(Event::PeerReset).burst);
+  const int burst = static_cast<int>(FrameLimiter::limit_of(Event::PeerReset).burst);
   const Journal::Counts counts = server.journal.counts();
   EXPECT_EQ(counts.begun, burst + 1);
   EXPECT_EQ(counts.closed, counts.begun);
@@ -152,7 +152,7 @@ TEST(Flood, OfCallsThatWeHaveToResetEndsItsConnection) {
   }
   expect_calmed(client);
   EXPECT_EQ(server.journal.counts().begun,
-            static_cast<int>(FrameGuard::limit_of(Event::Refused).burst) + 1);
+            static_cast<int>(FrameLimiter::limit_of(Event::Refused).burst) + 1);
   EXPECT_TRUE(serves(server));
 }
 

@@ -13,7 +13,7 @@ const inScripts = (file) => typescript(file) || inFolder('bin')(file);
 const testFile = ({ path }) => path.startsWith('test/');
 
 // The places that may allocate raw memory: the buffers, and wrappers of foreign runtimes.
-const OWNS_RAW_MEMORY = /^native\/(base\/buffer|backend\/|addon\/)/;
+const OWNS_RAW_MEMORY = /^native\/(base\/memory\/block_cache|backend\/|addon\/)/;
 
 const CONSOLE = /\bconsole\s*\./g;
 const PRINTS = /\bstd::(cout|cerr|clog)\b|(?<![\w.>])(v?f?printf|f?puts|perror)\s*\(/g;
@@ -44,7 +44,7 @@ const CODE_RULES = [
     where: native,
     but: OWNS_RAW_MEMORY,
     pattern: RAW_MEMORY,
-    say: 'raw new/delete outside base/buffer and the runtime wrappers',
+    say: 'raw new/delete outside base/memory and the runtime wrappers',
   },
   {
     where: native,

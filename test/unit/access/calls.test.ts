@@ -5,7 +5,7 @@ import type { CallKind } from '../../../ts/access/groups.js';
 import type { EngineLink } from '../../../ts/engine/link.js';
 import { grpcServices } from '../../../ts/server/workers/grpc-services.js';
 import type { ListenerThread } from '../../../ts/server/workers/listener-thread.js';
-import { FakeControl } from '../admin/fake-control.js';
+import { FakeControl } from '../server/admin/fake-control.js';
 import { FakeReadings } from '../protocols/fake-readings.js';
 import { registry } from '../protocols/snapshots.js';
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { crc32c, maskCrc } from '../../../ts/protobuf/crc32c.js';
-import { hex, maskedCrc } from '../warmup/support.js';
+import { hex, maskedCrc } from '../models/warmup/support.js';
 
 const counted = (count: number): Uint8Array => Uint8Array.from({ length: count }, (_, i) => i);
 

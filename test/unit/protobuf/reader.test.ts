@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ErrorCode, ServalError } from '../../../ts/base/errors.js';
 import { WireReader, exactReader } from '../../../ts/protobuf/reader.js';
-import { errorOf, hex, hexOf } from '../warmup/support.js';
+import { errorOf, hex, hexOf } from '../models/warmup/support.js';
 
 const sample = (text: string): WireReader => new WireReader(hex(text), 'Sample');
 

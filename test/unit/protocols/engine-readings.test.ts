@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ErrorCode, ServalError } from '../../../ts/base/errors.js';
-import { ENGINE_STATS } from '../../../ts/engine/generated/tables.js';
-import { writeTable } from '../../../ts/model/table-codec.js';
+import { ENGINE_STATS } from '../../../ts/engine/generated/flat-tables.js';
+import { writeFlatTable } from '../../../ts/model/flat-table.js';
 import { LinkReadings } from '../../../ts/protocols/engine-readings.js';
-import { FakeNative, PENDING } from '../native/fake-native.js';
+import { FakeNative, PENDING } from '../engine/fake-native.js';
 
 const statsBytes = (handle: number): Uint8Array =>
-  writeTable<object>(ENGINE_STATS, { models: [{ handle }] });
+  writeFlatTable<object>(ENGINE_STATS, { models: [{ handle }] });
 
 const failure =
   (code: ErrorCode, message: string) =>

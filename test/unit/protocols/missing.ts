@@ -1,7 +1,7 @@
 // The engine's errors about something missing, for the tests' engines.
 import { ErrorCode } from '../../../ts/base/errors.js';
-import { MISSING } from '../../../ts/engine/generated/tables.js';
-import { writeTable } from '../../../ts/model/table-codec.js';
+import { MISSING } from '../../../ts/engine/generated/flat-tables.js';
+import { writeFlatTable } from '../../../ts/model/flat-table.js';
 import type { EngineError, Missing } from '../../../ts/engine/missing.js';
 
 const NOTHING: Missing = {
@@ -27,7 +27,7 @@ const CODES: Readonly<Record<Missing['part'], ErrorCode>> = {
 
 /** The arguments of a target's complete(), as the engine's port reports an error. */
 export function errorAnswer({ code, message, missing }: EngineError): [number, Buffer, number] {
-  const before = missing === undefined ? Buffer.alloc(0) : writeTable(MISSING, missing);
+  const before = missing === undefined ? Buffer.alloc(0) : writeFlatTable(MISSING, missing);
   return [code, Buffer.concat([before, Buffer.from(message)]), before.length];
 }
 

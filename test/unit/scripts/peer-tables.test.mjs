@@ -57,7 +57,7 @@ test('every flag has a line, neighbours that work alike share one', () => {
     [
       '| `--a-b`, `--c` | the same |  |',
       '| `--d` | the same as `--ours` |  |',
-      '| `--e` | refused: not yet | x\\|y; `false` is taken |',
+      '| `--e` | refused: not yet | x\\|y; `false` is accepted |',
     ],
   );
 });

@@ -29,7 +29,7 @@ test('operators with the same words share a row, with bars escaped', () => {
       ],
     ]),
   );
-  assert.match(text, /^3 operators\.\n\n### Normalisation\n/);
+  assert.match(text, /^3 operators\.\n\n### Normalization\n/);
   assert.deepEqual(text.split('\n').slice(6, 8), [
     '| `A`, `B` | numeric |  |',
     '| `C` | any | x\\|y |',

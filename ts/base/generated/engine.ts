@@ -126,7 +126,7 @@ export enum ListenerCommand {
 }
 
 /** Words of the block of u32 that a JavaScript thread shares with the engine. */
-export enum ControlWord {
+export enum LinkWord {
   /** length of the response or of the error's text */
   Bytes = 0,
   /** JSON before binary data; for an error: size of Missing before it */

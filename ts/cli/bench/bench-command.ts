@@ -47,7 +47,7 @@ export async function benchCommand(args: readonly string[]): Promise<number> {
   try {
     print(titleText(head) + tableHead());
     const points = await sweep(bench, swept, {
-      begins: (plan, index, count) => progress.begins(plan, index, count),
+      begins: (workload, index, count) => progress.begins(workload, index, count),
       measured: (point) => print(tableLine(point)),
       skipped: (path, why) => {
         progress.clear();

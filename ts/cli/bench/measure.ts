@@ -1,9 +1,9 @@
-// Measures a model: opens the target, and runs plans one after the other. Used by the command, the
-// settings search and tests. Control plane, main thread.
+// Measures a model: opens the target, and runs workloads one after the other. Used by the command,
+// the settings search and tests. Control plane, main thread.
 import { availableParallelism } from 'node:os';
+import { elementCount } from '../../model/shape.js';
 import { configError } from '../../config/values/values.js';
 import { ErrorCode, ServalError } from '../../base/errors.js';
-import { elementCount } from '../../library/flatten.js';
 import type { Inputs } from '../../library/types.js';
 import { BENCH_CALL_MS, BENCH_ELEMENTS_MAX } from '../../base/limits.js';
 import { randomInputs, randomNumbers, readInputs, type Row } from '../predict/inputs.js';
@@ -15,7 +15,7 @@ import { hasRows, shapedInfos } from './request/rows.js';
 import { grpcCall } from './endpoint/grpc-call.js';
 import { httpCall } from './endpoint/http-call.js';
 import { openTarget, type BenchTarget, type TargetChoice } from './endpoint/endpoint.js';
-import type { BenchPath, BenchPlan, BenchPoint, Measure } from './types.js';
+import type { BenchPath, BenchWorkload, BenchPoint, Measure } from './types.js';
 
 export interface MeasureOptions extends TargetChoice {
   /** --input; inputs without a value are random. */
@@ -34,7 +34,7 @@ export interface Bench {
   readonly server: string;
   /** Paths that can be measured. */
   readonly paths: readonly BenchPath[];
-  /** Whether requests have rows: otherwise plans have batch 0. */
+  /** Whether requests have rows: otherwise workloads have batch 0. */
   readonly hasRows: boolean;
   readonly measure: Measure;
   /** Never rejects. */
@@ -92,8 +92,8 @@ class Measuring implements Bench {
     this.#values = valuesOf({ inputs: shaped, isTable }, options, this.hasRows);
   }
 
-  readonly measure: Measure = async (plan) => {
-    const { path, batch } = plan;
+  readonly measure: Measure = async (workload) => {
+    const { path, batch } = workload;
     if (!this.paths.includes(path)) {
       const text = `${this.server}: '${path}' cannot be measured there`;
       throw new ServalError(ErrorCode.InvalidArgument, text);
@@ -102,8 +102,8 @@ class Measuring implements Bench {
       throw configError('--batch', `model '${this.model.name}' has no dynamic first dimension`);
     }
     const request = await this.#request(path, batch);
-    const { load, threads } = await this.#loadOf(path, plan);
-    return this.#run(plan, request, load, threads);
+    const { load, threads } = await this.#loadOf(path, workload);
+    return this.#run(workload, request, load, threads);
   };
 
   async close(): Promise<void> {
@@ -112,12 +112,12 @@ class Measuring implements Bench {
   }
 
   async #run(
-    plan: BenchPlan,
+    workload: BenchWorkload,
     request: LoadRequest,
     load: Load,
     threads: number,
   ): Promise<BenchPoint> {
-    const { loop, concurrency, rate, seconds, warmupSeconds, batch, path } = plan;
+    const { loop, concurrency, rate, seconds, warmupSeconds, batch, path } = workload;
     const measureMs = seconds * 1000;
     const usage = new Usage(() => this.#target.cpuSeconds());
     const { arrivals, seed } = this.#options;
@@ -139,7 +139,7 @@ class Measuring implements Bench {
     const requestsPerSecond = answered / seconds;
     const own = path === 'engine' ? usage.ofEngine(busyThreads) : usage.ofServer();
     return {
-      ...plan,
+      ...workload,
       answered,
       failed,
       ...(firstError !== undefined && { firstError }),
@@ -167,8 +167,8 @@ class Measuring implements Bench {
     return request;
   }
 
-  async #loadOf(path: BenchPath, plan: BenchPlan): Promise<OpenLoad> {
-    const threads = path === 'engine' ? 1 : this.#options.threads || threadsFor(plan);
+  async #loadOf(path: BenchPath, workload: BenchWorkload): Promise<OpenLoad> {
+    const threads = path === 'engine' ? 1 : this.#options.threads || threadsFor(workload);
     const open = this.#load;
     if (open !== undefined && open.path === path && open.threads >= threads) return open;
     this.#load = undefined;
@@ -180,7 +180,7 @@ class Measuring implements Bench {
 }
 
 /** One to four cores, if there is enough work: the client must not compete with the server. */
-function threadsFor({ loop, concurrency }: BenchPlan): number {
+function threadsFor({ loop, concurrency }: BenchWorkload): number {
   const most = Math.min(AUTO_THREADS_MAX, Math.max(1, Math.floor(availableParallelism() / 4)));
   return loop === 'open' ? most : Math.min(most, concurrency);
 }

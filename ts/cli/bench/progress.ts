@@ -1,7 +1,7 @@
 // Progress of a bench, in the last line of a terminal; prints nothing elsewhere. Control plane,
 // main thread.
 import { loadText } from './table.js';
-import type { BenchPlan } from './types.js';
+import type { BenchWorkload } from './types.js';
 
 const EVERY_MS = 100;
 const BAR = 24;
@@ -33,12 +33,12 @@ export class Progress {
   }
 
   /** A measurement begins; `index` of `count`, from 0. */
-  begins(plan: BenchPlan, index: number, count: number): void {
-    this.#label = `${plan.path}, ${loadText(plan)}${plan.batch > 1 ? `, ${plan.batch} rows` : ''}`;
+  begins(workload: BenchWorkload, index: number, count: number): void {
+    this.#label = `${workload.path}, ${loadText(workload)}${workload.batch > 1 ? `, ${workload.batch} rows` : ''}`;
     this.#index = index;
     this.#count = count;
     this.#began = this.#now();
-    this.#pointMs = (plan.seconds + plan.warmupSeconds) * 1000;
+    this.#pointMs = (workload.seconds + workload.warmupSeconds) * 1000;
     this.#timer ??= this.#out.isTTY === true ? setInterval(() => this.draw(), EVERY_MS) : undefined;
     this.draw();
   }

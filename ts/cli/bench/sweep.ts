@@ -3,12 +3,12 @@
 import { ErrorCode, reasonOf, ServalError } from '../../base/errors.js';
 import type { RateOption, SweepOptions } from './options.js';
 import type { Bench } from './measure.js';
-import type { BenchPath, BenchPlan, BenchPoint } from './types.js';
+import type { BenchPath, BenchWorkload, BenchPoint } from './types.js';
 
 /** Receives the progress. */
 export interface SweepEvents {
   /** `index` of `count` begins. */
-  readonly begins: (plan: BenchPlan, index: number, count: number) => void;
+  readonly begins: (workload: BenchWorkload, index: number, count: number) => void;
   readonly measured: (point: BenchPoint) => void;
   /** A path that the model or the server does not support; it is skipped. */
   readonly skipped: (path: BenchPath, why: string) => void;
@@ -27,9 +27,9 @@ export async function sweep(
   const points: BenchPoint[] = [];
   let index = 0;
   let problem: unknown;
-  const run = async (plan: BenchPlan): Promise<BenchPoint> => {
-    events.begins(plan, index++, count);
-    const point = await bench.measure(plan);
+  const run = async (workload: BenchWorkload): Promise<BenchPoint> => {
+    events.begins(workload, index++, count);
+    const point = await bench.measure(workload);
     points.push(point);
     events.measured(point);
     return point;
@@ -60,17 +60,17 @@ async function ofBatch(
   path: BenchPath,
   batch: number,
   { concurrency, rates, seconds, warmupSeconds }: SweepOptions,
-  run: (plan: BenchPlan) => Promise<BenchPoint>,
+  run: (workload: BenchWorkload) => Promise<BenchPoint>,
 ): Promise<void> {
   let best = 0;
   for (const inFlight of concurrency) {
-    const plan = { loop: 'closed', concurrency: inFlight, rate: 0 } as const;
-    const point = await run({ ...plan, path, batch, seconds, warmupSeconds });
+    const workload = { loop: 'closed', concurrency: inFlight, rate: 0 } as const;
+    const point = await run({ ...workload, path, batch, seconds, warmupSeconds });
     best = Math.max(best, point.requestsPerSecond);
   }
   for (const rate of rates) {
-    const plan = { loop: 'open', concurrency: 0, rate: perSecond(rate, best) } as const;
-    await run({ ...plan, path, batch, seconds, warmupSeconds });
+    const workload = { loop: 'open', concurrency: 0, rate: perSecond(rate, best) } as const;
+    await run({ ...workload, path, batch, seconds, warmupSeconds });
   }
 }
 

@@ -69,10 +69,10 @@ export function isLimited({ clientCores }: BenchPoint, threads: number): boolean
   return clientCores >= BUSY * threads;
 }
 
-export function loadText({ loop, concurrency, rate }: BenchPoint | PlanLoad): string {
+export function loadText({ loop, concurrency, rate }: BenchPoint | PointLoad): string {
   return loop === 'closed' ? `${concurrency} in flight` : `${countText(rate)}/s`;
 }
-type PlanLoad = Pick<BenchPoint, 'loop' | 'concurrency' | 'rate'>;
+type PointLoad = Pick<BenchPoint, 'loop' | 'concurrency' | 'rate'>;
 
 const padded = (text: string, column: number): string => {
   const width = WIDTHS[column] ?? 0;

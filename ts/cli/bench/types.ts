@@ -20,7 +20,7 @@ export type BenchPath =
 export type BenchLoop = 'closed' | 'open';
 
 /** The order for one measurement. Exactly one of `concurrency` and `rate` is above 0. */
-export interface BenchPlan {
+export interface BenchWorkload {
   readonly path: BenchPath;
   readonly loop: BenchLoop;
   /** Requests in flight (closed). */
@@ -46,7 +46,7 @@ export interface BenchLatency {
   readonly max: number;
 }
 
-export interface BenchPoint extends BenchPlan {
+export interface BenchPoint extends BenchWorkload {
   /** Answered without an error within `seconds`. */
   readonly answered: number;
   /** Answered with an error or not at all; not included in any latency. */
@@ -125,7 +125,7 @@ export interface TuneReport {
  * Runs one measurement. Rejects if it cannot be made at all (no server, a request that the model
  * refuses); single failures are counted in the point.
  */
-export type Measure = (plan: BenchPlan) => Promise<BenchPoint>;
+export type Measure = (workload: BenchWorkload) => Promise<BenchPoint>;
 
 /** Model settings that `--tune` may change; undefined = the server's default. */
 export interface TunedSettings {

@@ -13,8 +13,7 @@ export interface Example {
   readonly what: string;
 }
 
-export interface CommandRow {
-  readonly name: string;
+interface Described {
   /** The arguments after the name in the usage line. */
   readonly takes: string;
   /** One line. */
@@ -29,10 +28,13 @@ export interface CommandRow {
   readonly completes: 'paths' | 'commands' | readonly string[];
 }
 
+export interface CommandRow extends Described {
+  readonly name: CommandName;
+}
+
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
-const SERVE: CommandRow = {
-  name: 'serve',
+const SERVE: Described = {
   takes: '[PATH ...] [flags]',
   summary: 'serve models over REST and gRPC',
   about:
@@ -61,8 +63,7 @@ const SERVE: CommandRow = {
   completes: 'paths',
 };
 
-const PREDICT: CommandRow = {
-  name: 'predict',
+const PREDICT: Described = {
   takes: 'PATH|URL [--input NAME=VALUE | --random]',
   summary: 'call a model once, without a server or at its URL',
   about:
@@ -91,8 +92,7 @@ const PREDICT: CommandRow = {
   completes: 'paths',
 };
 
-const BENCH: CommandRow = {
-  name: 'bench',
+const BENCH: Described = {
   takes: 'PATH|URL [flags]',
   summary: 'measure how fast a model responds, alone and through each protocol',
   about:
@@ -130,8 +130,7 @@ const BENCH: CommandRow = {
   completes: 'paths',
 };
 
-const INSPECT: CommandRow = {
-  name: 'inspect',
+const INSPECT: Described = {
   takes: 'PATH [--json]',
   summary: "show a model's inputs and outputs",
   about:
@@ -147,8 +146,7 @@ const INSPECT: CommandRow = {
   completes: 'paths',
 };
 
-const IMPORT: CommandRow = {
-  name: 'import',
+const IMPORT: Described = {
   takes: 'PATH --out FILE',
   summary: 'write a TensorFlow model as ONNX, others as their plan',
   about:
@@ -162,8 +160,7 @@ const IMPORT: CommandRow = {
   completes: 'paths',
 };
 
-const GPU: CommandRow = {
-  name: 'gpu',
+const GPU: Described = {
   takes: 'install [--tensorrt] [--to DIR]',
   summary: "install NVIDIA's libraries and ONNX Runtime for GPUs",
   about:
@@ -177,8 +174,7 @@ const GPU: CommandRow = {
   completes: ['install'],
 };
 
-const DOCTOR: CommandRow = {
-  name: 'doctor',
+const DOCTOR: Described = {
   takes: '[--json]',
   summary: 'check whether this machine can run models on GPUs',
   about:
@@ -189,8 +185,7 @@ const DOCTOR: CommandRow = {
   completes: [],
 };
 
-const KEY: CommandRow = {
-  name: 'key',
+const KEY: Described = {
   takes: 'NAME GROUP[,GROUP...]',
   summary: 'make an API key',
   about:
@@ -202,8 +197,7 @@ const KEY: CommandRow = {
   completes: [],
 };
 
-const COMPLETION: CommandRow = {
-  name: 'completion',
+const COMPLETION: Described = {
   takes: 'bash|zsh|fish',
   summary: 'print a completion script for a shell',
   about: 'It completes commands, flags, values and paths, without running serval.',
@@ -222,8 +216,7 @@ const COMPLETION: CommandRow = {
   completes: SHELLS,
 };
 
-const VERSION: CommandRow = {
-  name: 'version',
+const VERSION: Described = {
   takes: '',
   summary: 'show the version; also -v and --version, anywhere',
   about: 'Prints "serval" and its version.',
@@ -232,8 +225,7 @@ const VERSION: CommandRow = {
   completes: [],
 };
 
-const HELP: CommandRow = {
-  name: 'help',
+const HELP: Described = {
   takes: '[COMMAND] [all]',
   summary: 'show this text, or the page of a command; also -h and --help',
   about: 'With "all": every setting of the command (serval serve --help all).',
@@ -245,20 +237,27 @@ const HELP: CommandRow = {
   completes: 'commands',
 };
 
-/** In the order of the overview. */
-export const COMMANDS: readonly CommandRow[] = [
-  SERVE,
-  PREDICT,
-  BENCH,
-  INSPECT,
-  IMPORT,
-  GPU,
-  DOCTOR,
-  KEY,
-  COMPLETION,
-  VERSION,
-  HELP,
-];
+/** In the order of the overview. ts/main.ts runs each of these. */
+const TABLE = {
+  serve: SERVE,
+  predict: PREDICT,
+  bench: BENCH,
+  inspect: INSPECT,
+  import: IMPORT,
+  gpu: GPU,
+  doctor: DOCTOR,
+  key: KEY,
+  completion: COMPLETION,
+  version: VERSION,
+  help: HELP,
+} as const;
+
+export type CommandName = keyof typeof TABLE;
+
+export const COMMANDS: readonly CommandRow[] = Object.entries(TABLE).map(([name, row]) => ({
+  name: name as CommandName,
+  ...row,
+}));
 
 export function findCommand(name: string): CommandRow | undefined {
   return COMMANDS.find((row) => row.name === name);

@@ -65,7 +65,7 @@ function checkFolderOf(out: string): void {
 /** Writes a tabular model as the plan that the engine runs. */
 async function writePlan(model: FoundModel, version: FoundVersion, out: string): Promise<number> {
   checkFolderOf(out);
-  const { withImported } = await import('../inspect/table-report.js');
+  const { withImported } = await import('../inspect/tabular-report.js');
   const table = await withImported(model, version, (imported) => {
     copyFileSync(imported.plan, out);
     return imported;

@@ -92,12 +92,14 @@ export async function inspectCommand(args: readonly string[]): Promise<number> {
     return print(await tensorFlowReport(model, version, settings), tensorFlowText);
   }
   if (tabularFormat(version.format) !== undefined) {
-    const { tableReport, tableText } = await import('./table-report.js');
-    return print(await tableReport(model, version), tableText);
+    const { tabularReport, tabularText } = await import('./tabular-report.js');
+    return print(await tabularReport(model, version), tabularText);
   }
   if (version.format === 'plan') {
-    const { planReport, planText } = await import('../gpu/plan-report.js');
-    return print(await planReport(model, version), (report) => planText(report, signatureText));
+    const { tensorRtReport, tensorRtText } = await import('../gpu/tensorrt-report.js');
+    return print(await tensorRtReport(model, version), (report) =>
+      tensorRtText(report, signatureText),
+    );
   }
   return print(await inspectModel(model, version, libraryPath), reportText);
 }

@@ -1,9 +1,9 @@
 // Builds a request's inputs from --input and --random. Control plane; reads files.
 import { readFileSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
+import { elementCount } from '../../model/shape.js';
 import { ErrorCode, ServalError, reasonOf } from '../../base/errors.js';
 import { configError } from '../../config/values/values.js';
-import { elementCount } from '../../library/flatten.js';
 import type { InputInfo, Inputs, InputValue, Scalar, Values } from '../../library/types.js';
 import { dataTypeOf } from '../../model/datatype.js';
 import { ExactNumber, parseExact, type ExactValue } from '../../protocols/frames/exact-json.js';

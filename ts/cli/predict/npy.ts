@@ -1,11 +1,11 @@
 // Reads one array of NumPy's .npy format. Pure; control plane.
 // Source: numpy/lib/format.py, versions 1.0 to 3.0.
 import { TextDecoder } from 'node:util';
+import { elementCount } from '../../model/shape.js';
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import { LIBRARY_RANK_MAX } from '../../base/limits.js';
 import { dataTypeOf } from '../../model/datatype.js';
 import type { Datatype } from '../../model/snapshot.js';
-import { elementCount } from '../../library/flatten.js';
 import { elementValues } from '../../library/elements.js';
 import type { Values } from '../../library/types.js';
 import { echo } from '../../base/text.js';

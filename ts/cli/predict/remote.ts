@@ -1,5 +1,7 @@
 // A model at a URL: V2 over HTTP with binary tensors, V1 with JSON, or gRPC (grpc/). Control plane.
 // Source: docs/reference/protocols/v2-rest.md, docs/reference/protocols/v1-rest.md.
+import { BINARY_TYPE, JSON_TYPE } from '../../base/media-types.js';
+import { DEFAULT_SIGNATURE } from '../../base/signatures.js';
 import { ErrorCode, ServalError, reasonOf } from '../../base/errors.js';
 import { requestOf } from '../../library/load-model.js';
 import { tableAnswer } from '../../library/table-request.js';
@@ -86,7 +88,7 @@ export async function openRemote(
   if (target.isGrpc) return (await import('./grpc/open.js')).openGrpc(target, headers, signature);
   return target.protocol === 'v2'
     ? openV2(target, headers)
-    : openV1(target, headers, signature ?? 'serving_default');
+    : openV1(target, headers, signature ?? DEFAULT_SIGNATURE);
 }
 
 interface Reply {
@@ -166,7 +168,7 @@ async function openV2(
       const request = requestOf({ inputs, isTable }, values, options);
       const { jsonBytes } = request;
       const length = jsonBytes < 0 ? {} : { [LENGTH_HEADER]: String(jsonBytes) };
-      const type = jsonBytes < 0 ? 'application/json' : 'application/octet-stream';
+      const type = jsonBytes < 0 ? JSON_TYPE : BINARY_TYPE;
       const answer = await call(`${url}/infer`, {
         method: 'POST',
         headers: { 'content-type': type, ...length, ...headers },

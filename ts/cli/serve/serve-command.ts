@@ -5,7 +5,7 @@ import { reasonOf } from '../../base/errors.js';
 import { parseServeConfig } from '../../config/config.js';
 import type { Config } from '../../config/config.js';
 import { exitNow, exitOnUncaught } from '../../engine/exit.js';
-import { removeHeldFolders } from '../../models/placement/plan/held-folders.js';
+import { removeHeldFolders } from '../../models/placement/tensorrt/held-folders.js';
 import { createLogger } from '../../base/logger.js';
 import type { Logger } from '../../base/logger.js';
 import type { RegistrySnapshot } from '../../model/snapshot.js';

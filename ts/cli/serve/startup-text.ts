@@ -1,5 +1,6 @@
 // Output of `serval serve` on stdout once it listens: the table of models, lines to paste, and
 // whether it is ready. Pure; control plane.
+import { GRPC_TYPE } from '../../base/media-types.js';
 import type { Policy } from '../../access/policy.js';
 import { modelProblem } from '../../models/registry/snapshot-build.js';
 import type { ModelSnapshot, RegistrySnapshot, TensorInfo } from '../../model/snapshot.js';
@@ -233,7 +234,7 @@ const schemeOf = (isTls = false): string => (isTls ? 'https' : 'http');
  * last two bytes, 08 01, mean that it is ready.
  */
 function grpcCurlLine(url: string): string {
-  const headers = "-H 'content-type: application/grpc' -H 'te: trailers'";
+  const headers = `-H 'content-type: ${GRPC_TYPE}' -H 'te: trailers'`;
   const target = shellQuote(`${url}/${GRPC_SERVICE}/ServerReady`);
   return (
     `printf '\\0\\0\\0\\0\\0' | curl -s --http2-prior-knowledge ${headers} ` +

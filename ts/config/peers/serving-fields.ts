@@ -29,7 +29,7 @@ export const MODELS_CONFIG_FIELDS: FieldTable = {
   },
   SamplingConfig: {
     ...works('sampling_rate'),
-    attributes: noEffect('the origin and criticality of requests are not known here'),
+    attributes: noEffect('Serval does not know the origin and criticality of requests'),
   },
   ServableVersionPolicy: works('latest', 'all', 'specific'),
   Latest: works('num_versions'),
@@ -54,23 +54,23 @@ export const MONITORING_FIELDS: FieldTable = {
   PrometheusConfig: works('enable', 'path'),
 };
 
-const NO_TENSORFLOW = 'there is no TensorFlow inside';
+const NO_TENSORFLOW = 'Serval does not contain TensorFlow';
 const NO_DEVICES = 'models run on the devices of --providers';
 
 /** --platform_config_file */
 export const PLATFORM_FIELDS: FieldTable = {
-  PlatformConfigMap: { platform_configs: worksBut('of the platform "tensorflow"') },
+  PlatformConfigMap: { platform_configs: worksBut('for the platform "tensorflow"') },
   PlatformConfig: { source_adapter_config: worksBut('SavedModelBundleSourceAdapterConfig') },
   SavedModelBundleSourceAdapterConfig: works('legacy_config'),
   SessionBundleConfig: {
-    session_target: notHere('the runtime is inside: leave it out'),
+    session_target: notHere('Serval contains the runtime: omit this field'),
     ...works('session_config'),
     batching_parameters: worksBut('as in --batching_parameters_file'),
     session_run_load_threadpool_index: noEffect('loads have their own threads', true),
-    experimental_transient_ram_bytes_during_load: noEffect('loads are not held back for memory'),
-    saved_model_tags: worksBut('["serve"] when not given'),
-    experimental_fixed_input_tensors: notHere('put constants into the model'),
-    enable_model_warmup: worksBut('true when not given; TensorFlow Serving: false'),
+    experimental_transient_ram_bytes_during_load: noEffect('loads do not wait for memory'),
+    saved_model_tags: worksBut('default ["serve"]'),
+    experimental_fixed_input_tensors: notHere('make the tensors constants of the model'),
+    enable_model_warmup: worksBut('default true; TensorFlow Serving: false'),
     ...works('model_warmup_options'),
     enable_session_metadata: noEffect(NO_TENSORFLOW),
     remove_unused_fields_from_bundle_metagraph: noEffect(
@@ -83,19 +83,19 @@ export const PLATFORM_FIELDS: FieldTable = {
   },
   ConfigProto: {
     device_count: noEffect(NO_DEVICES),
-    intra_op_parallelism_threads: worksBut('of the one pool of all models'),
+    intra_op_parallelism_threads: worksBut('threads of the pool that all models share'),
     placement_period: noEffect(NO_DEVICES),
     device_filters: noEffect(NO_DEVICES),
     inter_op_parallelism_threads: worksBut('above 0 each model has its own pools'),
     gpu_options: noEffect(
-      'ONNX Runtime takes GPU memory as it needs it; --providers=cuda:gpu_mem_limit=BYTES limits it',
+      'ONNX Runtime allocates GPU memory as needed; --providers=cuda:gpu_mem_limit=BYTES limits it',
     ),
     allow_soft_placement: noEffect(NO_DEVICES),
     log_device_placement: noEffect(NO_DEVICES),
     use_per_session_threads: noEffect('one thread pool is shared by all models'),
     graph_options: noEffect('ONNX Runtime optimizes: --graph-optimization'),
     operation_timeout_in_ms: noEffect(
-      'use --rest-api-timeout-in-ms and deadlines of gRPC calls, which end runs',
+      'use --rest-api-timeout-in-ms and gRPC deadlines, which end runs',
     ),
     session_inter_op_thread_pool: noEffect('one thread pool is shared by all models'),
     rpc_options: noEffect(NO_TENSORFLOW),

@@ -3,22 +3,22 @@
 // Source: tfserving.md 3.1; tensorflow_serving/model_servers/main.cc.
 import { mapped, noEffect, notHere, works, type PeerFlag } from './row.js';
 
-const NO_TENSORFLOW = 'there is no TensorFlow inside';
-const NO_TFLITE = 'there is no TensorFlow Lite inside';
+const NO_TENSORFLOW = 'Serval does not contain TensorFlow';
+const NO_TFLITE = 'Serval does not contain TensorFlow Lite';
 
 export const TENSORFLOW_SERVING_FLAGS: readonly PeerFlag[] = [
-  works('port', 'PORT', '', 'gRPC; 8001 when not given; 0 picks a free port, it is not off'),
+  works('port', 'PORT', '', 'gRPC; default 8001; 0 selects a free port and does not turn it off'),
   works('grpc-socket-path', 'PATH', 'reference/protocols/grpc-transport.md'),
   works(
     'rest-api-port',
     'PORT',
     '',
-    'REST; 8000 when not given; 0 picks a free port, it is not off',
+    'REST; default 8000; 0 selects a free port and does not turn it off',
   ),
   noEffect(
     'rest-api-num-threads',
     'N',
-    'requests hold no thread while they wait; --http-threads are event loops',
+    'waiting requests use no thread; --http-threads sets the number of event loops',
   ),
   works(
     'rest-api-timeout-in-ms',
@@ -33,57 +33,57 @@ export const TENSORFLOW_SERVING_FLAGS: readonly PeerFlag[] = [
     'more headers are permitted, and preflights have a max-age',
   ),
   works('enable-batching', 'BOOL', 'guides/batching.md'),
-  works('allow-version-labels-for-unavailable-models', 'BOOL', '', 'true when not given'),
+  works('allow-version-labels-for-unavailable-models', 'BOOL', '', 'default true'),
   works(
     'batching-parameters-file',
     'FILE',
     'guides/batching.md',
-    'without --enable_batching an error, as before',
+    'an error without --enable_batching, as in TensorFlow Serving',
   ),
   works('enable-per-model-batching-parameters', 'BOOL', 'guides/batching.md'),
   works(
     'model-config-file',
     'FILE',
     '',
-    'beside --model_base_path an error; TensorFlow Serving takes the file alone',
+    'an error together with --model_base_path; TensorFlow Serving uses only the file',
   ),
   works('model-config-file-poll-wait-seconds', 'N'),
   works('model-name', 'NAME'),
   works('model-base-path', 'DIR'),
   works('num-load-threads', 'N', '', '0 means 4'),
   noEffect('num-unload-threads', 'N', 'unloads have their own threads'),
-  works(
-    'max-num-load-retries',
-    'N',
-    'decisions/0007-no-load-retries.md',
-    'no retries when not given',
-  ),
+  works('max-num-load-retries', 'N', 'decisions/0007-no-load-retries.md', 'default: no retries'),
   works('load-retry-interval-micros', 'US', 'decisions/0007-no-load-retries.md'),
   works(
     'file-system-poll-wait-seconds',
     'N',
     '',
-    '0 and -1: only at start, which -1 does not hang',
+    '0 and -1 scan only at startup, and -1 does not block the start',
   ),
   noEffect('flush-filesystem-caches', 'BOOL', 'files are read once'),
   mapped(
     'tensorflow-session-parallelism',
     'N',
-    'threads of the one pool of all models, as --tensorflow_intra_op_parallelism',
+    'threads of the pool that all models share, as --tensorflow_intra_op_parallelism',
     { harmless: ['0'] },
   ),
   noEffect(
     'tensorflow-session-config-file',
     'FILE',
-    'it configures TensorFlow, which is not inside; its thread counts are ' +
+    'it configures TensorFlow, which Serval does not contain; its thread counts are ' +
       '--tensorflow_intra_op_parallelism and --tensorflow_inter_op_parallelism',
   ),
-  works('tensorflow-intra-op-parallelism', 'N', '', 'of the one pool of all models; 0: the cores'),
+  works(
+    'tensorflow-intra-op-parallelism',
+    'N',
+    '',
+    'threads of the pool that all models share; 0: as many as cores',
+  ),
   works('tensorflow-inter-op-parallelism', 'N', '', 'above 0 each model has its own pools'),
   notHere(
     'use-alts-credentials',
     'BOOL',
-    'ALTS exists on Google Cloud alone; use --ssl_config_file',
+    'ALTS exists only on Google Cloud; use --ssl_config_file',
     { harmless: ['false'] },
   ),
   works(
@@ -96,12 +96,12 @@ export const TENSORFLOW_SERVING_FLAGS: readonly PeerFlag[] = [
     'platform-config-file',
     'FILE',
     'guides/coming-from-tensorflow-serving.md#platforms',
-    'beside flags that say the same an error; TensorFlow Serving passes over those',
+    'an error together with flags for the same settings; TensorFlow Serving ignores those',
   ),
   noEffect(
     'per-process-gpu-memory-fraction',
     'FRACTION',
-    'ONNX Runtime takes GPU memory as it needs it; --providers=cuda:gpu_mem_limit=BYTES limits it',
+    'ONNX Runtime allocates GPU memory as needed; --providers=cuda:gpu_mem_limit=BYTES limits it',
     { harmless: ['0', '0.0'] },
   ),
   works('saved-model-tags', 'TAGS', 'reference/tensorflow.md'),
@@ -109,12 +109,12 @@ export const TENSORFLOW_SERVING_FLAGS: readonly PeerFlag[] = [
     'grpc-channel-arguments',
     'LIST',
     'reference/protocols/grpc-transport.md',
-    'those that have a flag here; the rest are named in a warning',
+    'those that have a flag in Serval; a warning names the others',
   ),
   noEffect(
     'grpc-max-threads',
     'N',
-    'requests hold no thread while they wait; calls above a quota are not refused',
+    'waiting requests use no thread; calls above a quota are not refused',
   ),
   works('enable-model-warmup', 'BOOL'),
   works('num-request-iterations-for-warmup', 'N'),
@@ -145,7 +145,7 @@ export const TENSORFLOW_SERVING_FLAGS: readonly PeerFlag[] = [
   noEffect(
     'enable-grpc-healthcheck-service',
     'BOOL',
-    'grpc.health.v1 with Check and Watch is always there',
+    'grpc.health.v1 with Check and Watch is always on',
     { harmless: ['true'] },
   ),
   works('enable-serialization-as-tensor-content', 'BOOL', 'reference/protocols/tf-grpc.md'),

@@ -3,7 +3,7 @@
 // triton-inference-server/common protobuf/model_config.proto; v2-protocol.md 3.
 import { noEffect, notHere, notYet, works, worksBut, type FieldTable } from './field-row.js';
 
-const IN_PLACE = noEffect('tensors are read and written where they lie');
+const IN_PLACE = noEffect('tensors are read and written in place');
 const RAGGED = notYet('ragged batches are not supported yet');
 const SHAPE_TENSORS = notYet('shape tensors are not supported yet');
 const NON_LINEAR = notYet('non-linear formats are not supported yet');
@@ -11,7 +11,7 @@ const NON_LINEAR = notYet('non-linear formats are not supported yet');
 export const TRITON_FIELDS: FieldTable = {
   ModelConfig: {
     ...works('name', 'platform', 'backend'),
-    runtime: noEffect('platform, backend and the files say what runs the model'),
+    runtime: noEffect('platform, backend and the files determine what runs the model'),
     ...works('version_policy', 'max_batch_size', 'input', 'output'),
     batch_input: RAGGED,
     batch_output: RAGGED,
@@ -34,7 +34,7 @@ export const TRITON_FIELDS: FieldTable = {
   'ModelVersionPolicy.Specific': works('versions'),
   ModelInput: {
     ...works('name', 'data_type'),
-    format: worksBut('it is checked against the dims, no more, as in Triton'),
+    format: worksBut('only checked against the dims, as in Triton'),
     ...works('dims', 'reshape'),
     is_shape_tensor: SHAPE_TENSORS,
     allow_ragged_batch: RAGGED,
@@ -49,18 +49,18 @@ export const TRITON_FIELDS: FieldTable = {
   ModelTensorReshape: works('shape'),
   ModelOptimizationPolicy: {
     ...works('graph'),
-    priority: noEffect('models share the processor alike'),
+    priority: noEffect('models share the CPU equally'),
     ...works('cuda'),
     ...works('execution_accelerators'),
     input_pinned_memory: IN_PLACE,
     output_pinned_memory: IN_PLACE,
     gather_kernel_buffer_threshold: IN_PLACE,
-    eager_batching: noEffect('a batch is put together when an instance is free for it'),
+    eager_batching: noEffect('a batch is formed when an instance is free'),
   },
   'ModelOptimizationPolicy.Graph': works('level'),
   'ModelOptimizationPolicy.Cuda': {
     ...works('graphs', 'graph_spec'),
-    busy_wait_events: noEffect('an instance sleeps until its copies are there'),
+    busy_wait_events: noEffect('an instance sleeps until its copies are complete'),
     output_copy_stream: noEffect('each instance has its own stream for its copies'),
   },
   'ModelOptimizationPolicy.Cuda.GraphSpec': {
@@ -74,7 +74,7 @@ export const TRITON_FIELDS: FieldTable = {
   },
   'ModelOptimizationPolicy.ExecutionAccelerators.Accelerator': {
     ...works('name'),
-    parameters: worksBut('by the names that Triton or ONNX Runtime has for them'),
+    parameters: worksBut("with Triton's or ONNX Runtime's names"),
   },
   ModelDynamicBatching: works(
     'preferred_batch_size',
@@ -93,10 +93,10 @@ export const TRITON_FIELDS: FieldTable = {
   ),
   ModelInstanceGroup: {
     ...works('name', 'kind', 'count'),
-    rate_limiter: noEffect('instances run as they are free; count bounds what runs at once'),
+    rate_limiter: noEffect('a free instance runs at once; count limits concurrent runs'),
     ...works('gpus'),
     secondary_devices: notYet('secondary devices are not supported yet'),
-    profile: notHere("expected none: profiles are TensorRT engines' alone"),
+    profile: notHere('expected none: only TensorRT engines have profiles'),
     passive: notYet('passive instances are not supported yet'),
     host_policy: noEffect('bind the process with taskset or numactl'),
   },

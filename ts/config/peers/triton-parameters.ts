@@ -3,13 +3,13 @@
 // Source: READMEs of Triton's ONNX Runtime and TensorFlow backends.
 import { noEffect, works, worksBut, type FieldRow } from './field-row.js';
 
-const ONE_POOL = noEffect('one pool of threads is shared by all models: --intra-op-threads');
+const ONE_POOL = noEffect('one thread pool is shared by all models: --intra-op-threads');
 
 /** Parameters of config.pbtxt itself. */
 export const TRITON_PARAMETERS: Readonly<Record<string, FieldRow>> = {
   ...works('intra_op_thread_count', 'inter_op_thread_count', 'execution_mode'),
   ...works('enable_mem_arena', 'enable_mem_pattern'),
-  'memory.enable_memory_arena_shrinkage': noEffect('the arena is not shrunk behind a request'),
+  'memory.enable_memory_arena_shrinkage': noEffect('the arena is not shrunk after a request'),
   cudnn_conv_algo_search: worksBut('on GPUs'),
   gpu_mem_limit: worksBut('on GPUs'),
   arena_extend_strategy: worksBut('on GPUs'),
@@ -19,7 +19,7 @@ export const TRITON_PARAMETERS: Readonly<Record<string, FieldRow>> = {
   TF_NUM_INTER_THREADS: ONE_POOL,
   TF_USE_PER_SESSION_THREADS: ONE_POOL,
   MAX_SESSION_SHARE_COUNT: noEffect('instances of a model share its session'),
-  TF_INIT_OPS_FILE: noEffect('a SavedModel says itself how it is initialised'),
+  TF_INIT_OPS_FILE: noEffect('a SavedModel declares how it is initialised'),
   ...works('schema', 'timezone', 'spark.ansi', 'verification'),
   ...works('isolation', 'isolation_group'),
   ...works('serval.split', 'serval.pad_inner', 'serval.allowed_rows', 'serval.allow_random'),

@@ -2,10 +2,10 @@
 // plane; data only. Source: server/src/command_line_parser.cc; v2-protocol.md 3, 10.
 import { mapped, noEffect, notHere, notYet, works, type PeerFlag } from './row.js';
 
-const NO_PARAMETERS = 'headers become parameters of requests, which models here do not read';
-const NO_POOL = 'memory of requests is pooled by size; --memory-limit bounds all of it';
+const NO_PARAMETERS = "headers become request parameters, which Serval's models do not read";
+const NO_POOL = 'request memory is pooled by size; --memory-limit limits all of it';
 const NO_CUDA_POOL =
-  'ONNX Runtime takes GPU memory as it needs it; --providers=cuda:gpu_mem_limit=BYTES limits it';
+  'ONNX Runtime allocates GPU memory as needed; --providers=cuda:gpu_mem_limit=BYTES limits it';
 const NO_SAGEMAKER = 'there is no SageMaker endpoint';
 const NO_VERTEX = 'there is no Vertex AI endpoint';
 const BUILT_IN = 'backends are built in';
@@ -22,14 +22,14 @@ const LOGGING: readonly PeerFlag[] = [
   mapped('log-info', 'BOOL', 'false is --log-level=warn'),
   mapped('log-warning', 'BOOL', 'false, with --log-info=false, is --log-level=error'),
   mapped('log-error', 'BOOL', 'false, with the two above, is --log-level=off'),
-  works('log-format', 'FORMAT', '', 'default and ISO8601 are text; json is ours'),
+  works('log-format', 'FORMAT', '', "default and ISO8601 are text; json is Serval's"),
   works('log-file', 'FILE'),
 ];
 
 const REPOSITORY: readonly PeerFlag[] = [
   works('model-store', 'DIR'),
   works('model-repository', 'DIR', '', 'may be repeated'),
-  works('exit-on-error', 'BOOL', '', 'false when not given: what is good is served'),
+  works('exit-on-error', 'BOOL', '', 'default false: valid models are served'),
   works('disable-auto-complete-config', 'BOOL', 'guides/batching.md#without-a-configuration'),
   works('strict-readiness', 'BOOL'),
   works('model-control-mode', 'MODE', 'guides/model-control.md'),
@@ -41,42 +41,47 @@ const REPOSITORY: readonly PeerFlag[] = [
   notYet('model-namespacing', 'BOOL', 'give models of different repositories different names', {
     harmless: ['false'],
   }),
-  noEffect('enable-peer-access', 'BOOL', 'no memory moves between GPUs here', {
+  noEffect('enable-peer-access', 'BOOL', 'Serval copies no memory between GPUs', {
     harmless: ['false'],
   }),
 ];
 
 const HTTP: readonly PeerFlag[] = [
-  works('allow-http', 'BOOL', '', 'with --allow-grpc=false too an error: nobody could ask'),
+  works(
+    'allow-http',
+    'BOOL',
+    '',
+    'an error together with --allow-grpc=false: no client could connect',
+  ),
   works(
     'http-address',
     'ADDRESS',
     '',
-    "gRPC's and the metrics' too, where those do not have their own",
+    'also the address of gRPC and metrics, unless they have their own',
   ),
   works('http-port', 'PORT'),
   works(
     'reuse-http-port',
     'BOOL',
     '',
-    'by processes of the same user; who has it joins who has not, too',
+    'shared by processes of the same user; a process with the flag also joins one without it',
   ),
   noEffect('http-header-forward-pattern', 'REGEX', NO_PARAMETERS),
-  works('http-thread-count', 'N', '', 'event loops, 1 when not given'),
-  works('http-max-input-size', 'BYTES', '', '2 GiB when not given'),
+  works('http-thread-count', 'N', '', 'number of event loops, default 1'),
+  works('http-max-input-size', 'BYTES', '', 'default 2 GiB'),
   works('http-restricted-api', 'APIS:KEY=VALUE', 'guides/security.md'),
 ];
 
 const GRPC: readonly PeerFlag[] = [
   works('allow-grpc', 'BOOL'),
-  works('grpc-address', 'ADDRESS', '', '--http-address when not given'),
+  works('grpc-address', 'ADDRESS', '', 'default: --http-address'),
   works('grpc-port', 'PORT'),
-  works('reuse-grpc-port', 'BOOL', '', 'by processes of the same user'),
+  works('reuse-grpc-port', 'BOOL', '', 'shared by processes of the same user'),
   noEffect('grpc-header-forward-pattern', 'REGEX', NO_PARAMETERS),
   noEffect(
     'grpc-infer-thread-count',
     'N',
-    'requests hold no thread while they wait; --grpc-threads are event loops',
+    'waiting requests use no thread; --grpc-threads sets the number of event loops',
   ),
   noEffect('grpc-infer-allocation-pool-size', 'N', NO_POOL),
   noEffect('grpc-max-response-pool-size', 'N', NO_POOL),
@@ -86,7 +91,7 @@ const GRPC: readonly PeerFlag[] = [
     'grpc-server-cert',
     'FILE',
     'reference/protocols/grpc-transport.md',
-    'read again when it changes',
+    'reloaded when it changes',
   ),
   works('grpc-server-key', 'FILE', 'reference/protocols/grpc-transport.md'),
   works('grpc-root-cert', 'FILE', 'reference/protocols/grpc-transport.md'),
@@ -110,15 +115,20 @@ const ELSEWHERE: readonly PeerFlag[] = [
   notHere(
     'allow-sagemaker',
     'BOOL',
-    `${NO_SAGEMAKER}; say --http-port=8080 and route /invocations in front`,
+    `${NO_SAGEMAKER}; use --http-port=8080 and route /invocations in a proxy`,
     { harmless: ['false'] },
   ),
   noEffect('sagemaker-port', 'PORT', NO_SAGEMAKER),
   noEffect('sagemaker-safe-port-range', 'RANGE', NO_SAGEMAKER),
   noEffect('sagemaker-thread-count', 'N', NO_SAGEMAKER),
-  notHere('allow-vertex-ai', 'BOOL', `${NO_VERTEX}; say --http-port and name the V1 or V2 route`, {
-    harmless: ['false'],
-  }),
+  notHere(
+    'allow-vertex-ai',
+    'BOOL',
+    `${NO_VERTEX}; use --http-port and configure the V1 or V2 route`,
+    {
+      harmless: ['false'],
+    },
+  ),
   noEffect('vertex-ai-port', 'PORT', NO_VERTEX),
   noEffect('vertex-ai-thread-count', 'N', NO_VERTEX),
   noEffect('vertex-ai-default-model', 'NAME', NO_VERTEX),
@@ -129,19 +139,19 @@ const METRICS: readonly PeerFlag[] = [
   noEffect(
     'allow-gpu-metrics',
     'BOOL',
-    'nv_gpu_utilization and the like are among them where libnvidia-ml.so.1 finds a GPU',
+    '/metrics has nv_gpu_utilization and others if libnvidia-ml.so.1 finds a GPU',
     { harmless: ['true'] },
   ),
-  noEffect('allow-cpu-metrics', 'BOOL', 'nv_cpu_utilization and the like are always among them', {
+  noEffect('allow-cpu-metrics', 'BOOL', '/metrics always has nv_cpu_utilization and others', {
     harmless: ['true'],
   }),
-  works('metrics-address', 'ADDRESS', 'reference/metrics.md', '--http-address when not given'),
-  works('metrics-port', 'PORT', 'reference/metrics.md', 'metrics are on the HTTP port anyway'),
-  noEffect('metrics-interval-ms', 'MS', 'metrics are read when they are asked for'),
+  works('metrics-address', 'ADDRESS', 'reference/metrics.md', 'default: --http-address'),
+  works('metrics-port', 'PORT', 'reference/metrics.md', 'metrics are also on the HTTP port'),
+  noEffect('metrics-interval-ms', 'MS', 'metrics are computed for each scrape'),
   mapped(
     'metrics-config',
     'SETTING=VALUE',
-    'counters and histograms are always on; summaries are refused: histogram_quantile() of the histograms says it',
+    'counters and histograms are always on; summaries are refused: use histogram_quantile() of the histograms',
     { page: 'reference/metrics.md' },
   ),
 ];
@@ -150,7 +160,7 @@ const TRACE_PAGE = 'guides/tracing.md';
 const TRACING: readonly PeerFlag[] = [
   works('trace-config', 'MODE,SETTING=VALUE', TRACE_PAGE, 'level TENSORS is refused'),
   works('trace-file', 'FILE', TRACE_PAGE),
-  works('trace-level', 'LEVEL', TRACE_PAGE, 'TENSORS is refused: traces have no contents'),
+  works('trace-level', 'LEVEL', TRACE_PAGE, 'TENSORS is refused: traces contain no tensor values'),
   works('trace-rate', 'N', TRACE_PAGE),
   works('trace-count', 'N', TRACE_PAGE),
   works('trace-log-frequency', 'N', TRACE_PAGE),
@@ -161,7 +171,7 @@ const BACKENDS: readonly PeerFlag[] = [
   mapped(
     'backend-config',
     'BACKEND,SETTING=VALUE',
-    'default-max-batch-size, intra_op_thread_count and inter_op_thread_count are the flags of that name; the rest is named in a warning',
+    'default-max-batch-size, intra_op_thread_count and inter_op_thread_count set the flags of the same name; a warning names the others',
   ),
   noEffect(
     'repoagent-directory',
@@ -171,13 +181,13 @@ const BACKENDS: readonly PeerFlag[] = [
   notYet(
     'cache-config',
     'CACHE,SETTING=VALUE',
-    'there is no response cache; cache in front, by request body',
+    'there is no response cache; use a cache in front of the server, by request body',
   ),
   noEffect('cache-directory', 'DIR', 'there is no response cache'),
   notYet(
     'response-cache-byte-size',
     'BYTES',
-    'there is no response cache; cache in front, by request body',
+    'there is no response cache; use a cache in front of the server, by request body',
     { harmless: ['0'] },
   ),
 ];
@@ -186,19 +196,19 @@ const DEVICES: readonly PeerFlag[] = [
   notYet(
     'rate-limit',
     'MODE',
-    'instances run as they are free; instance_group counts bound what runs at once',
+    'a free instance runs at once; the count of instance_group limits concurrent runs',
     { harmless: ['off'] },
   ),
-  noEffect('rate-limit-resource', 'NAME:N:DEVICE', 'read with --rate-limit=execution_count alone'),
+  noEffect('rate-limit-resource', 'NAME:N:DEVICE', 'used only with --rate-limit=execution_count'),
   works('pinned-memory-pool-byte-size', 'BYTES', 'guides/gpu.md#memory'),
   noEffect('cuda-memory-pool-byte-size', 'DEVICE:BYTES', NO_CUDA_POOL),
   noEffect(
     'cuda-virtual-address-size',
     'DEVICE:BYTES',
-    'it sizes the state of sequences, which are refused',
+    'it sets the size of sequence state; sequences are refused',
   ),
-  noEffect('min-supported-compute-capability', 'N', 'ONNX Runtime says which GPUs it runs on'),
-  noEffect('buffer-manager-thread-count', 'N', 'tensors are read where they arrived'),
+  noEffect('min-supported-compute-capability', 'N', 'ONNX Runtime determines the supported GPUs'),
+  noEffect('buffer-manager-thread-count', 'N', "tensors are read from the request's memory"),
   noEffect('host-policy', 'POLICY,SETTING=VALUE', 'bind the process with taskset or numactl'),
   noEffect('model-load-gpu-limit', 'DEVICE:FRACTION', NO_CUDA_POOL),
   works('allow-client-shm', 'BOOL'),

@@ -1,6 +1,6 @@
 // Turns the text of one setting into its value. Pure; control plane, start-up only.
 import type { FlagRow } from './flag-row.js';
-import { ErrorCode, ServalError } from '../../base/errors.js';
+import { ServalError, invalidArgument } from '../../base/errors.js';
 import { MEMORY_LIMIT_MIN } from '../../base/limits.js';
 import type { ProviderOptions } from '../../model/engine-api.js';
 import { echo, meant } from '../../base/text.js';
@@ -27,7 +27,7 @@ const GRAPH_OPTIMIZATION: Readonly<Record<string, number>> = {
 };
 
 export function configError(where: string, message: string): ServalError {
-  return new ServalError(ErrorCode.InvalidArgument, `${where}: ${message}`);
+  return invalidArgument(where, message);
 }
 
 /** Returns the effective text: the last one if a flag was repeated. */

@@ -70,7 +70,7 @@ class Pipeline {
     if (depth > DEPTH_MAX || this.#nodes > NODES_MAX) {
       throw new ServalError(
         ErrorCode.ModelInvalid,
-        `${folder}: expected at most ${DEPTH_MAX} pipelines inside each other and ${NODES_MAX} nodes`,
+        `${folder}: expected at most ${DEPTH_MAX} nested pipelines and ${NODES_MAX} nodes`,
       );
     }
     try {
@@ -92,7 +92,7 @@ class Pipeline {
   async #lowerNode(node: OpNode, name: string): Promise<void> {
     const op = MLEAP_OPS.get(name);
     if (op === undefined) {
-      const reason = REFUSED_OPS.get(name) ?? 'it is not known';
+      const reason = REFUSED_OPS.get(name) ?? 'unknown op';
       node.problem(`the op '${name}' is not supported: ${reason}`);
       return;
     }

@@ -1,16 +1,11 @@
 // The inputs to the lowering of one bundle node: its attributes, and the columns of the frame by
 // port name. Importer's worker thread. Source: tabular.md 4.1, 4.2
+import { modelInvalid } from '../../base/errors.js';
 import type { Column, PlanBuilder } from '../plan/builder.js';
 import type { Type } from '../plan/generated/plan.js';
 import type { Problems } from '../plan/problems.js';
 import type { Bundle, FoundModel } from './bundle/reader.js';
-import {
-  type Attributes,
-  type BundleNode,
-  bundleInvalid,
-  type DataShape,
-  type Socket,
-} from './bundle/values.js';
+import { type Attributes, type BundleNode, type DataShape, type Socket } from './bundle/values.js';
 
 /** The type of a column that a port reads or writes. */
 export interface PortType {
@@ -75,7 +70,7 @@ export class BundleFrame {
 
   output(name: string, as: PortType, place: string): Column {
     if (this.#columns.has(name)) {
-      this.problems.add(place, `its output '${name}' has the name of another column`);
+      this.problems.add(place, `its output '${name}' has the same name as another column`);
     }
     const column = this.builder.column(name, as.type, as.element);
     this.#columns.set(name, { column, ...as });
@@ -173,7 +168,7 @@ export class OpNode {
     const found = sockets.find(({ port }) => ports.includes(port));
     if (found !== undefined) return found;
     const there = sockets.map(({ port }) => `'${port}'`).join(', ');
-    throw bundleInvalid(
+    throw modelInvalid(
       `${this.place}: expected the ${kind} '${ports[0]}', got ${there === '' ? 'none' : there}`,
     );
   }

@@ -1,6 +1,7 @@
 // Writes ONNX models: deterministic, minimal, without checks of operators (the runtime makes those
 // at load). Used by importers and by the scripts that make example and fixture models. Control
 // plane. Source: field numbers of onnx/onnx.proto (ONNX IR version 8).
+import { elementCount } from '../../model/shape.js';
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import { dataTypeOfOnnx, type ElementType } from '../../model/datatype.js';
 import { ProtobufWriter } from '../../protobuf/writer.js';
@@ -225,7 +226,7 @@ function checkTensor(tensor: OnnxTensor): void {
   const { data } = tensor;
   const isString = tensor.type === 'string';
   const raw = data instanceof Uint8Array || isExternal(data);
-  const elements = tensor.dims.reduce((product, dim) => product * dim, 1);
+  const elements = elementCount(tensor.dims);
   const expected = isString ? elements : elements * dataTypeOfOnnx(tensor.type).bytes;
   const unit = isString ? 'strings' : 'bytes';
   const got = isExternal(data) ? data.byteLength : data.length;

@@ -3,7 +3,7 @@
 // numbers of onnx/onnx.proto; protobuf wire format.
 import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
-import { ErrorCode, ServalError } from '../../base/errors.js';
+import { ServalError, modelInvalid } from '../../base/errors.js';
 import {
   ONNX_ENTRIES_MAX,
   ONNX_FIELDS_MAX,
@@ -72,21 +72,17 @@ export async function readOnnxHeader(path: string): Promise<OnnxHeader> {
   try {
     file = await open(path, 'r');
   } catch (error) {
-    throw invalid(path, (error as Error).message);
+    throw modelInvalid(path, (error as Error).message);
   }
   try {
     const stats = await file.stat();
-    if (!stats.isFile()) throw invalid(path, 'expected a file');
+    if (!stats.isFile()) throw modelInvalid(path, 'expected a file');
     return await readFields(new Source(file, path, stats.size));
   } catch (error) {
-    throw error instanceof ServalError ? error : invalid(path, (error as Error).message);
+    throw error instanceof ServalError ? error : modelInvalid(path, (error as Error).message);
   } finally {
     await file.close();
   }
-}
-
-function invalid(path: string, message: string): ServalError {
-  return new ServalError(ErrorCode.ModelInvalid, `${path}: ${message}`);
 }
 
 /** Reads a file forward in blocks. Offsets are bytes from its start. */
@@ -106,7 +102,7 @@ class Source {
   }
 
   fail(offset: number, message: string): ServalError {
-    return invalid(this.#path, `not a valid ONNX file at byte ${offset}: ${message}`);
+    return modelInvalid(this.#path, `not a valid ONNX file at byte ${offset}: ${message}`);
   }
 
   async byte(): Promise<number> {

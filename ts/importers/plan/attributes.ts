@@ -61,5 +61,5 @@ export function isFunction(name: string): name is FunctionName {
 /** A name of a function that is made of parts. Errors: RangeError if there is none. */
 export function functionName(name: string): FunctionName {
   if (isFunction(name)) return name;
-  throw new RangeError(`there is no function '${name}' in a plan`);
+  throw new RangeError(`plans have no function '${name}'`);
 }

@@ -1,12 +1,12 @@
 // Makes a plan (proto/plan.fbs): columns, stages and expressions, by the importers of tabular
 // models. Importer's worker thread; pure.
 import { PLAN_VERSION } from '../../base/generated/plan-version.js';
-import { writeTable } from '../../model/table-codec.js';
+import { writeFlatTable } from '../../model/flat-table.js';
 import type { AttributeValue, Block, Exactly, StageKind } from './attributes.js';
 import { type Column, type Expression, flatten } from './expression.js';
 import type { Attribute, Field, Output, Plan, Stage, Type, Zone } from './generated/plan.js';
 import type { StageAttributes } from './generated/stages.js';
-import { PLAN } from './generated/tables.js';
+import { PLAN } from './generated/flat-tables.js';
 
 export type { Block, StageKind } from './attributes.js';
 export { call, type Column, columnRef, constant, type Expression } from './expression.js';
@@ -194,7 +194,7 @@ export class PlanBuilder {
    * filled twice, and a name that two fields or outputs have.
    */
   finish(): Plan {
-    if (this.#open !== 0) throw new RangeError('a plan is finished in a block');
+    if (this.#open !== 0) throw new RangeError('a plan is finished inside a block');
     if (this.#fault !== undefined) throw new RangeError(this.#fault);
     return {
       format: this.#format,
@@ -212,7 +212,7 @@ export class PlanBuilder {
 
   #entry(column: Column): ColumnEntry {
     const entry = this.#columns[column];
-    if (entry === undefined) throw new RangeError(`column ${column} is not of this plan`);
+    if (entry === undefined) throw new RangeError(`column ${column} does not belong to this plan`);
     return entry;
   }
 
@@ -221,7 +221,7 @@ export class PlanBuilder {
   }
 
   #once(what: 'field' | 'output', name: string): void {
-    if (this.#names[what].has(name)) this.#fail(`two ${what}s are called '${name}'`);
+    if (this.#names[what].has(name)) this.#fail(`two ${what}s are named '${name}'`);
     this.#names[what].add(name);
   }
 
@@ -247,5 +247,5 @@ export class PlanBuilder {
 
 /** The plan's bytes, for the engine. */
 export function encodePlan(plan: Plan): Uint8Array {
-  return writeTable(PLAN, plan, IDENTIFIER);
+  return writeFlatTable(PLAN, plan, IDENTIFIER);
 }

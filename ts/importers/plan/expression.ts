@@ -41,7 +41,7 @@ export function flatten(root: Expression, read: (column: Column) => void): PlanE
   const add = (one: Expression, depth: number): number => {
     if (depth > EXPRESSION_DEPTH_MAX) {
       throw new RangeError(
-        `an expression has calls ${depth} deep, at most ${EXPRESSION_DEPTH_MAX}`,
+        `expected expressions of at most ${EXPRESSION_DEPTH_MAX} nested calls, got ${depth}`,
       );
     }
     if (nodes.length >= EXPRESSION_NODES_MAX) {

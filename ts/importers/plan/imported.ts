@@ -8,10 +8,10 @@ import { mayBeLeftOut } from './needs.js';
 import type { Verification } from './verification.js';
 import { datatypeOfType, shapeOfType, type FullType } from './v2-types.js';
 
-export type TableFormat = 'spark' | 'mleap' | 'pmml';
+export type ImportedFormat = 'spark' | 'mleap' | 'pmml';
 
 /** Settings that a model's configuration passes to its importer. */
-export interface TableSettings {
+export interface TabularSettings {
   /** Time zone of wall-clock values, "Europe/Berlin"; "" = UTC. */
   readonly timezone: string;
   /** "true" or "false": whether Spark's SQL is ANSI; "" = as the model's version of Spark does. */
@@ -45,8 +45,8 @@ export interface StageUse {
   readonly count: number;
 }
 
-export interface ImportedTable {
-  readonly format: TableFormat;
+export interface ImportedTabular {
+  readonly format: ImportedFormat;
   /** "Spark 3.5.5"; "" = the model does not say. */
   readonly producer: string;
   /** The plan's file. */
@@ -67,7 +67,7 @@ export interface ImportedTable {
 export function describePlan(
   plan: Plan,
   examples: Readonly<Record<string, string>> = {},
-): Pick<ImportedTable, 'producer' | 'fields' | 'outputs' | 'stages' | 'timezone'> {
+): Pick<ImportedTabular, 'producer' | 'fields' | 'outputs' | 'stages' | 'timezone'> {
   const isOptional = mayBeLeftOut(plan);
   return {
     producer: plan.producer,

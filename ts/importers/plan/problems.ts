@@ -37,7 +37,7 @@ export class Problems {
     const count = this.#all.length === 1 ? '1 problem' : `${this.#all.length} problems`;
     throw new ServalError(
       ErrorCode.ModelInvalid,
-      `${what} is not supported as it is (${count}): ${lines.join('; ')}`,
+      `${what} is not supported (${count}): ${lines.join('; ')}`,
     );
   }
 }

@@ -2,7 +2,7 @@
 // "outputs": ...}. It overrides the model's own description of its fields as far as possible.
 // Importer's worker thread. Source: tabular.md 1, 2.1 (X24).
 import { readFile, stat } from 'node:fs/promises';
-import { ErrorCode, ServalError } from '../../base/errors.js';
+import { ServalError, modelInvalid } from '../../base/errors.js';
 import { DECIMAL_PRECISION_MAX, SCHEMA_BYTES_MAX } from '../../base/limits.js';
 import type { Field, Output, Plan } from './generated/plan.js';
 import { mayBeLeftOut } from './needs.js';
@@ -32,7 +32,7 @@ export async function readSchema(path: string): Promise<Schema> {
   try {
     const { size } = await stat(path);
     if (size > SCHEMA_BYTES_MAX)
-      throw new Error(`at most ${SCHEMA_BYTES_MAX} bytes, it has ${size}`);
+      throw new Error(`expected at most ${SCHEMA_BYTES_MAX} bytes, got ${size}`);
     text = new TextDecoder('utf-8', { fatal: true }).decode(await readFile(path));
   } catch (error) {
     throw invalid(path, (error as Error).message);
@@ -65,7 +65,7 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function invalid(path: string, why: string): ServalError {
-  return new ServalError(ErrorCode.ModelInvalid, `${WHAT} ${path}: ${why}`);
+  return modelInvalid(`${WHAT} ${path}`, why);
 }
 
 function tensorsOf(
@@ -84,7 +84,7 @@ function tensorsOf(
     const place = `${path}, ${list}[${i}]`;
     const found = tensorOf(tensor, place, problems);
     if (found === undefined) return [];
-    if (names.has(found.name)) problems.add(place, `"${found.name}" is there twice`);
+    if (names.has(found.name)) problems.add(place, `"${found.name}" occurs twice`);
     names.add(found.name);
     return [found];
   });
@@ -148,7 +148,7 @@ export function applySchema(
     return field;
   });
   const warnings = [...inputs.keys()].map(
-    (name) => `${path}: the model has no field "${name}": it is ignored`,
+    (name) => `${path}: "${name}" is ignored: the model has no such field`,
   );
   problems.throwIfAny(WHAT);
   return { plan: { ...plan, fields, outputs }, warnings };
@@ -186,7 +186,7 @@ function outputsOf(
   const listed = schema.outputs.flatMap((tensor): Output[] => {
     const output = left.get(tensor.name);
     if (output === undefined) {
-      problems.add(path, `outputs: the model has none "${tensor.name}"`);
+      problems.add(path, `outputs: the model has no output "${tensor.name}"`);
       return [];
     }
     left.delete(tensor.name);

@@ -75,7 +75,7 @@ export function zoneOf(name: string): Zone {
 
 function unknown(name: string): RangeError {
   return new RangeError(
-    `the time zone '${name}' is not known: expected a name as Europe/Berlin, or +01:00`,
+    `unknown time zone '${name}': expected a name such as Europe/Berlin, or an offset such as +01:00`,
   );
 }
 

@@ -25,7 +25,7 @@ export function arrayTexts(element: XmlElement): string[] {
         word += text[at];
         at += 1;
       }
-      if (at >= text.length) throw new RangeError('a quoted value of an Array does not end');
+      if (at >= text.length) throw new RangeError('a quoted value of an Array is not terminated');
       at += 1;
     } else {
       while (at < text.length && !SPACE.has(text[at] as string)) {
@@ -63,7 +63,7 @@ export function arrayNumbers(element: XmlElement): Float64Array {
   if (element.name === 'Array') {
     const texts = arrayTexts(element);
     if (n !== undefined && Number(n) !== texts.length) {
-      throw new RangeError(`an Array of n="${n}" has ${texts.length} values`);
+      throw new RangeError(`an Array: expected n="${n}" values, got ${texts.length}`);
     }
     return Float64Array.from(texts, (each) => toNumber(each, 'Array'));
   }
@@ -72,17 +72,19 @@ export function arrayNumbers(element: XmlElement): Float64Array {
   const values = entries === undefined ? [] : arrayTexts(entries);
   const size = n === undefined ? at.reduce((most, each) => Math.max(most, each), 0) : Number(n);
   if (!Number.isSafeInteger(size) || size < 0 || size > 1 << 28) {
-    throw new RangeError(`a sparse array of n="${n ?? size}"`);
+    throw new RangeError(`a sparse array: n="${n ?? size}" is out of range`);
   }
   if (at.length !== values.length) {
-    throw new RangeError(`a sparse array has ${at.length} indices and ${values.length} entries`);
+    throw new RangeError(
+      `a sparse array: expected equal counts, got ${at.length} indices and ${values.length} entries`,
+    );
   }
   const fallback = element.attributes['defaultValue'];
   const numbers = new Float64Array(size);
   if (fallback !== undefined) numbers.fill(toNumber(fallback, 'defaultValue'));
   for (const [i, index] of at.entries()) {
     if (!Number.isInteger(index) || index < 1 || index > size) {
-      throw new RangeError(`a sparse array of n=${size} has index ${index}`);
+      throw new RangeError(`a sparse array of n=${size}: index ${index} is out of range`);
     }
     numbers[index - 1] = toNumber(values[i], element.name);
   }
@@ -117,7 +119,7 @@ export function matrixRows(element: XmlElement): Float64Array[] {
     const row = made[r];
     if (row === undefined || !(c >= 0 && c < columnCount)) {
       throw new RangeError(
-        `a Matrix of ${rowCount} x ${columnCount} has a value at ${r + 1}, ${c + 1}`,
+        `a Matrix of ${rowCount} x ${columnCount}: ${r + 1}, ${c + 1} is out of range`,
       );
     }
     row[c] = value;

@@ -50,7 +50,7 @@ export function byName(
   for (const element of elements) {
     const name = element.attributes['name'];
     if (name === undefined) problems.add(placeOf(element), 'has no name');
-    else if (found.has(name)) problems.add(placeOf(element), `there is a second '${name}'`);
+    else if (found.has(name)) problems.add(placeOf(element), `'${name}' is declared twice`);
     else found.set(name, element);
   }
   return found;
@@ -195,7 +195,7 @@ export function readDocument(root: XmlElement, problems: Problems): PmmlDocument
   if (model === undefined) {
     const names = root.children.map((each) => each.name).filter((each) => each.endsWith('Model'));
     const shown = names.length === 0 ? '' : ` (${names.slice(0, 5).join(', ')} is not supported)`;
-    problems.add(placeOf(root), `has no model element that is known${shown}`);
+    problems.add(placeOf(root), `has no supported model element${shown}`);
     return undefined;
   }
   return {

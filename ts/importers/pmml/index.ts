@@ -110,7 +110,7 @@ function answersOf(top: Lowered): Answer[] {
 function addAnswers(top: Lowered): void {
   const { plan, problems } = top.context;
   const answers = answersOf(top);
-  if (answers.length === 0) problems.add(placeOf(top.element), 'has nothing to answer with');
+  if (answers.length === 0) problems.add(placeOf(top.element), 'has no outputs');
   for (const { name, column, extra } of answers) {
     const of = column as Parameters<typeof plan.typeOf>[0];
     const type: Type = plan.typeOf(of);
@@ -126,7 +126,7 @@ export function importDocument(root: XmlElement, vendors: readonly Found[] = [])
   const document = readDocument(root, problems);
   if (document === undefined) {
     problems.throwIfAny('PMML document');
-    throw new Error('a document without a model and without a problem');
+    throw new Error('a document without a model reported no problem');
   }
   const plan = new PlanBuilder('pmml', document.producer);
   plan.nanIsMissing = true;

@@ -72,7 +72,7 @@ export class Lowering {
     const lower = lowerFunction(element.name);
     let result: ModelResult = {};
     if (lower === undefined) {
-      const why = UNSUPPORTED_MODELS[element.name] ?? 'is not a model element that is known';
+      const why = UNSUPPORTED_MODELS[element.name] ?? 'is not a known model element';
       this.problems.add(placeOf(element), why);
     } else if (element.attributes['isScorable'] === 'false') {
       this.problems.add(placeOf(element), 'is not scorable (isScorable="false")');

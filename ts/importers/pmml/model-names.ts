@@ -7,7 +7,7 @@ export const UNSUPPORTED_MODELS: Readonly<Record<string, string>> = {
   BayesianNetworkModel: 'Bayesian networks are not supported',
   SequenceModel: 'sequence models are not supported',
   TimeSeriesModel:
-    'time series models are not supported: the standard names no field by which a request asks for a point of time',
+    'time series models are not supported: the standard has no field for the point in time of a request',
 };
 
 const MODELS = new Set([

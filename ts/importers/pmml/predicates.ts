@@ -76,7 +76,7 @@ export function comparisonOf(
   const orders = operator !== 'equal' && operator !== 'notEqual';
   if (orders && dataType === 'string') {
     if (optype !== 'ordinal' || values.length === 0) {
-      return problem(`operator="${operator}" cannot order the texts of field '${field}'`);
+      return problem(`operator="${operator}" cannot order the strings of field '${field}'`);
     }
     const at = values.indexOf(text);
     if (at < 0) return problem(`"${text}" is not among the values of field '${field}'`);
@@ -95,7 +95,7 @@ export function comparisonOf(
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
   }
-  return problem(`value "${text}" is not of field '${field}''s data type ${dataType}`);
+  return problem(`value "${text}" does not fit the data type ${dataType} of field '${field}'`);
 }
 
 /** A SimpleSetPredicate's parts; values that the field's type cannot have are left out. */
@@ -107,7 +107,10 @@ export function setOf(
   const { field, booleanOperator = '' } = element.attributes;
   const array = element.children.find((each) => each.name === 'Array');
   if (field === undefined || array === undefined || !/^is(Not)?In$/.test(booleanOperator)) {
-    fields.problems.add(placeOf(element), 'wants a field, an Array and isIn or isNotIn');
+    fields.problems.add(
+      placeOf(element),
+      'expected a field, an Array, and booleanOperator isIn or isNotIn',
+    );
     return undefined;
   }
   const { dataType } = fields.info(names, field);
@@ -159,7 +162,7 @@ export function predicateExpression(element: XmlElement, fields: Fields, names: 
     return call(name, column, ...set.values.map((each) => constant(each)));
   }
   if (element.name !== 'SimplePredicate') {
-    fields.problems.add(placeOf(element), `<${element.name}> is not a predicate that is supported`);
+    fields.problems.add(placeOf(element), `<${element.name}> is not a supported predicate`);
     return TRUE;
   }
   const { operator: written = '', field: name, value: text } = element.attributes;

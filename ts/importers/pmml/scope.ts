@@ -185,7 +185,7 @@ export class Fields {
   column(names: Names, name: string, at: XmlElement): Column {
     const found = this.#known(names, name, at);
     if (!this.#isList(found, name)) return found;
-    const reason = `field '${name}' has a list in each row, and one value is expected`;
+    const reason = `field '${name}': expected one value in each row, got a list`;
     this.problems.add(placeOf(at), reason);
     return this.lost();
   }
@@ -196,7 +196,7 @@ export class Fields {
     if (this.#isList(found, name) || found === this.#lost) return found;
     this.problems.add(
       placeOf(at),
-      `'${name}' is not a field that requests give, a list in each row`,
+      `'${name}': expected a field of the request with a list in each row`,
     );
     return this.lost();
   }

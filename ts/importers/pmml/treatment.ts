@@ -84,7 +84,8 @@ function missingAttributes(reader: Reader): Actions {
   const replacement = reader.mining.attributes['missingValueReplacement'];
   if (treatment === 'returnInvalid') {
     if (replacement !== undefined) {
-      const reason = 'has missingValueTreatment="returnInvalid" and a missingValueReplacement';
+      const reason =
+        'has a missingValueReplacement, which missingValueTreatment="returnInvalid" excludes';
       reader.problems.add(placeOf(reader.mining), reason);
     }
     return { refuse_missing: true };
@@ -101,7 +102,7 @@ function outlierAttributes(reader: Reader): Actions {
   if (low === undefined && high === undefined) {
     reader.problems.add(
       placeOf(reader.mining),
-      `outliers="${treatment}" needs lowValue, highValue`,
+      `outliers="${treatment}" requires lowValue and highValue`,
     );
   }
   if (low !== undefined && high !== undefined && low > high) {
@@ -120,7 +121,7 @@ function invalidAttributes(reader: Reader): Actions {
   const wanted = treatment === 'asValue' || (treatment === 'asIs' && replacement !== undefined);
   if (!wanted) {
     if (replacement !== undefined) {
-      const reason = `has an invalidValueReplacement and invalidValueTreatment="${treatment}"`;
+      const reason = `has an invalidValueReplacement, which invalidValueTreatment="${treatment}" excludes`;
       reader.problems.add(placeOf(reader.mining), reason);
     }
     if (treatment === 'asIs') return { invalid: 'as_is' };

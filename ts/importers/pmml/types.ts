@@ -68,7 +68,7 @@ function dateDays(text: string): number {
   }
   const ms = Date.UTC(year, month - 1, day);
   if (new Date(ms).toISOString().slice(0, 10) !== text) {
-    throw new RangeError(`${JSON.stringify(text)} is not a day of the calendar`);
+    throw new RangeError(`${JSON.stringify(text)} is not a calendar date`);
   }
   return ms / DAY_MS;
 }
@@ -97,7 +97,7 @@ function since(dataType: string): { readonly kind: string; readonly days: number
 
 function integerOf(text: string): number {
   const value = toNumber(text, 'integer');
-  if (!Number.isInteger(value)) throw new RangeError(`${JSON.stringify(text)} is no integer`);
+  if (!Number.isInteger(value)) throw new RangeError(`${JSON.stringify(text)} is not an integer`);
   if (Math.abs(value) > Number.MAX_SAFE_INTEGER) throw new RangeError(`${text} is too large`);
   return value;
 }

@@ -21,7 +21,7 @@ function tolerance(element: XmlElement, name: string, fallback: number): number 
   const text = element.attributes[name];
   const value = text === undefined ? fallback : Number(text.trim() === '' ? Number.NaN : text);
   if (value >= 0) return value;
-  throw new RangeError(`${placeOf(element)}: ${name}="${text}" is no number above zero`);
+  throw new RangeError(`${placeOf(element)}: ${name}="${text}": expected a number of 0 or more`);
 }
 
 function fieldOf(element: XmlElement): VerifiedField {
@@ -57,13 +57,15 @@ function readVerification(element: XmlElement, model: XmlElement, plan: Plan): V
   if (table === undefined) throw new RangeError(`${placeOf(element)}: has no InlineTable`);
   const outputs = comparedOf(fields, model, plan);
   if (outputs.length === 0) {
-    throw new RangeError(`${placeOf(element)}: no field of it is a single value that is answered`);
+    throw new RangeError(
+      `${placeOf(element)}: no field of it is a single value that the model returns`,
+    );
   }
   const lists = new Set(plan.fields.filter(({ type }) => type === 'list').map(({ name }) => name));
   const taken = new Set(plan.fields.map(({ name }) => name));
   const inputs = fields.filter(({ name }) => taken.has(name));
   if (inputs.some(({ name }) => lists.has(name))) {
-    throw new RangeError(`${placeOf(element)}: rows that belong together in groups are not run`);
+    throw new RangeError(`${placeOf(element)}: grouped rows are not supported`);
   }
   const records = children(table, 'row').map((row) => {
     const cells = new Map(row.children.map((cell) => [cell.name, cell.text]));
@@ -94,6 +96,6 @@ export function verificationOf(model: XmlElement, plan: Plan): FoundVerification
     return { verification: readVerification(element, model, plan), warnings: [] };
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    return { warnings: [`its ModelVerification is not run: ${error.message}`] };
+    return { warnings: [`its ModelVerification is skipped: ${error.message}`] };
   }
 }

@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { importTable } from './import-table.js';
+import { importTabular } from './import-tabular.js';
 import type { ImportAnswer, ImportedBy, ImportRequest, TensorFlowRequest } from './importer.js';
 import { beginEntry, cacheKey, finishEntry, readCached } from './model-cache.js';
 import type { ImportedModel } from '../tensorflow/imported.js';
@@ -43,7 +43,7 @@ async function importInto<Request extends ImportRequest>(
     const model =
       request.format === 'tensorflow'
         ? toGraphs(request, folder)
-        : await importTable(request, folder);
+        : await importTabular(request, folder);
     return { model: model as ImportedBy<Request>, temporaryFolder: folder, fromCache: false };
   } catch (error) {
     rmSync(folder, { recursive: true, force: true });

@@ -2,7 +2,7 @@
 // nothing else. Main thread; the caller limits concurrency.
 import { rmSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
-import { ErrorCode, ServalError } from '../../base/errors.js';
+import { ErrorCode, ServalError, modelInvalid } from '../../base/errors.js';
 import { IMPORT_HEAP_MB_MAX, IMPORT_MS_MAX, IMPORT_YOUNG_HEAP_MB } from '../../base/limits.js';
 import type { ImportAnswer, ImportedBy, ImportRequest } from './importer.js';
 import { quicklyCached } from './model-cache.js';
@@ -54,7 +54,7 @@ export function importInThread<Request extends ImportRequest>(
       },
     });
     const timer = setTimeout(() => {
-      reject(invalid(request, `the import took longer than ${msMax / 1000} s`));
+      reject(modelInvalid(request.path, `the import took longer than ${msMax / 1000} s`));
       void worker.terminate();
     }, msMax);
     let unfinished = '';
@@ -74,17 +74,13 @@ export function importInThread<Request extends ImportRequest>(
     worker.on('error', (error: NodeJS.ErrnoException) => {
       const memory = error.code === 'ERR_WORKER_OUT_OF_MEMORY';
       failure = memory
-        ? invalid(request, `the import needs more than ${heapMbMax} MiB of heap`)
+        ? modelInvalid(request.path, `the import needs more than ${heapMbMax} MiB of heap`)
         : new ServalError(ErrorCode.Internal, `${request.path}: ${error.message}`);
     });
     worker.on('exit', () => {
       clearTimeout(timer);
       if (unfinished !== '') rmSync(unfinished, { recursive: true, force: true });
-      reject(failure ?? invalid(request, 'the import ended without a result'));
+      reject(failure ?? modelInvalid(request.path, 'the import ended without a result'));
     });
   });
-}
-
-function invalid({ path }: ImportRequest, what: string): ServalError {
-  return new ServalError(ErrorCode.ModelInvalid, `${path}: ${what}`);
 }

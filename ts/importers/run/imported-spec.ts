@@ -8,7 +8,7 @@ import type {
   ImportedTensor,
   ImportedWeight,
 } from '../tensorflow/imported.js';
-import type { ImportedTable } from '../plan/imported.js';
+import type { ImportedTabular } from '../plan/imported.js';
 import { encodeTensorProto } from '../tensorflow/proto/tensor-proto-writer.js';
 import type { Dtype, SignatureDef, TensorInfoDef } from '../tensorflow/types.js';
 import { DATA_TYPES } from '../../model/datatype.js';
@@ -26,7 +26,7 @@ function datatypeOf(dtype: Dtype, what: string): Datatype {
   if (datatype !== undefined) return datatype;
   throw new ServalError(
     ErrorCode.Unimplemented,
-    `${what}: tensors of type ${dtype} are not served`,
+    `${what}: tensors of type ${dtype} are not supported`,
   );
 }
 
@@ -99,14 +99,14 @@ export function importedSpec(spec: ModelSpec, model: ImportedModel): ModelSpec {
 }
 
 /** The spec with the plan's file in place of the model's. */
-export function tableSpec(spec: ModelSpec, { plan }: ImportedTable): ModelSpec {
+export function tabularSpec(spec: ModelSpec, { plan }: ImportedTabular): ModelSpec {
   return { ...spec, backend: 'tabular', path: plan };
 }
 
 function nothingToServe(model: ImportedModel): ServalError {
   const reasons = model.blocked.map(blockedText);
   const text = reasons.length === 0 ? 'the model has no signatures' : reasons.join('; ');
-  return new ServalError(ErrorCode.ModelInvalid, `nothing can be served: ${text}`);
+  return new ServalError(ErrorCode.ModelInvalid, `no signature can be served: ${text}`);
 }
 
 const PROBLEMS_SHOWN = 20;

@@ -1,7 +1,7 @@
 // Requests to an importer and its results: formats that the engine does not read become ONNX
 // graphs, or a tabular plan, at load time. Plain data, posted to and from the importer's worker
 // thread. Knows neither engine nor registry.
-import type { ImportedTable, TableSettings } from '../plan/imported.js';
+import type { ImportedTabular, TabularSettings } from '../plan/imported.js';
 import type { ImportedModel } from '../tensorflow/imported.js';
 import type { TabularFormat } from './model-files.js';
 
@@ -29,26 +29,26 @@ export interface TensorFlowRequest extends AnyRequest {
 }
 
 /** Import to a plan. */
-export interface TableRequest extends AnyRequest, TableSettings {
+export interface TabularRequest extends AnyRequest, TabularSettings {
   readonly format: TabularFormat;
   /** The schema file of its fields and outputs; absolute; "" = the model's own. */
   readonly schema: string;
 }
 
-export type ImportRequest = TensorFlowRequest | TableRequest;
+export type ImportRequest = TensorFlowRequest | TabularRequest;
 
 /** The result of one kind of request. */
-export type ImportedBy<Request extends ImportRequest> = Request extends TableRequest
-  ? ImportedTable
+export type ImportedBy<Request extends ImportRequest> = Request extends TabularRequest
+  ? ImportedTabular
   : ImportedModel;
 
-export interface ImportAnswer<Model = ImportedModel | ImportedTable> {
+export interface ImportAnswer<Model = ImportedModel | ImportedTabular> {
   readonly model: Model;
   /** Created for this import: to be removed once its contents are loaded. "" = none. */
   readonly temporaryFolder: string;
   readonly fromCache: boolean;
 }
 
-export function isTable(model: ImportedModel | ImportedTable): model is ImportedTable {
+export function isTabularImport(model: ImportedModel | ImportedTabular): model is ImportedTabular {
   return 'plan' in model;
 }

@@ -2,7 +2,7 @@
 // or to a tabular plan, in a worker thread. Control plane, main thread.
 import { rm } from 'node:fs/promises';
 import { ErrorCode, ServalError } from '../../base/errors.js';
-import { isTable, type ImportAnswer, type ImportRequest } from './importer.js';
+import { isTabularImport, type ImportAnswer, type ImportRequest } from './importer.js';
 import type { Logger } from '../../base/logger.js';
 import type { EngineControl, LoadedModel, ModelSpec } from '../../model/engine-api.js';
 import { withLoad } from '../../model/with-load.js';
@@ -11,10 +11,10 @@ import {
   TABULAR_PLATFORMS,
   type VerificationMode,
 } from '../../model/platforms.js';
-import type { ImportedTable } from '../plan/imported.js';
+import type { ImportedTabular } from '../plan/imported.js';
 import type { ImportedModel } from '../tensorflow/imported.js';
 import { verify } from './verify.js';
-import { blockedText, importedSpec, signatureDefs, tableSpec } from './imported-spec.js';
+import { blockedText, importedSpec, signatureDefs, tabularSpec } from './imported-spec.js';
 
 export interface ImportingOptions {
   readonly importModel: (request: ImportRequest) => Promise<ImportAnswer>;
@@ -80,13 +80,13 @@ async function loadImported(
   const fields = { model: spec.name, version: spec.version };
   const times = { ...fields, format: model.format, importMs, fromCache };
   try {
-    const loaded = isTable(model)
-      ? await loadTable(engine, spec, model, logger, () => logger.info('model imported', times))
+    const loaded = isTabularImport(model)
+      ? await loadTabular(engine, spec, model, logger, () => logger.info('model imported', times))
       : await loadGraphs(engine, spec, model, (signatures) =>
           logger.info('model imported', { ...times, signatures }),
         );
     for (const warning of model.warnings) logger.warn('import', { ...fields, warning });
-    const blocked = isTable(model) ? [] : model.blocked;
+    const blocked = isTabularImport(model) ? [] : model.blocked;
     for (const one of blocked) {
       logger.warn('signature is not served', { ...fields, reason: blockedText(one) });
     }
@@ -112,16 +112,16 @@ async function loadGraphs(
   };
 }
 
-async function loadTable(
+async function loadTabular(
   engine: EngineControl,
   spec: ModelSpec,
-  model: ImportedTable,
+  model: ImportedTabular,
   logger: Logger,
   done: () => void,
 ): Promise<LoadedModel> {
-  const loaded = await engine.load(tableSpec(spec, model));
+  const loaded = await engine.load(tabularSpec(spec, model));
   done();
-  await verifyTable(engine, spec, loaded.handle, model, logger);
+  await verifyTabular(engine, spec, loaded.handle, model, logger);
   return {
     ...loaded,
     producer: model.producer,
@@ -147,11 +147,11 @@ function verificationMode({ importer }: ModelSpec): VerificationMode {
  * Runs the verification records of the model's file. Errors: those of verify(); the model is
  * unloaded then.
  */
-async function verifyTable(
+async function verifyTabular(
   engine: EngineControl,
   spec: ModelSpec,
   handle: number,
-  { verification }: ImportedTable,
+  { verification }: ImportedTabular,
   logger: Logger,
 ): Promise<void> {
   const mode = verificationMode(spec);

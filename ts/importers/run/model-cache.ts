@@ -25,11 +25,11 @@ import { deserialize, serialize } from 'node:v8';
 import { ErrorCode, ServalError, reasonOf } from '../../base/errors.js';
 import { PLAN_VERSION } from '../../base/generated/plan-version.js';
 import { MODEL_FILE_DEPTH_MAX, MODEL_FILES_MAX } from '../../base/limits.js';
-import { isTable, type ImportRequest } from './importer.js';
-import type { ImportedTable } from '../plan/imported.js';
+import { isTabularImport, type ImportRequest } from './importer.js';
+import type { ImportedTabular } from '../plan/imported.js';
 import type { ImportedModel } from '../tensorflow/imported.js';
 
-type Imported = ImportedModel | ImportedTable;
+type Imported = ImportedModel | ImportedTabular;
 
 /** Import format version: increase it with every change of the lowering that changes results. */
 const CACHE_FORMAT = 7;
@@ -42,7 +42,7 @@ export const PLAN_FILE = 'plan.bin';
  * their reader.
  */
 const GRAPH_FILES = { filesMax: 10_000, depthMax: 16 };
-const TABLE_FILES = { filesMax: MODEL_FILES_MAX, depthMax: MODEL_FILE_DEPTH_MAX };
+const TABULAR_FILES = { filesMax: MODEL_FILES_MAX, depthMax: MODEL_FILE_DEPTH_MAX };
 /** Data files of version 2 checkpoints: "variables.data-00000-of-00001". */
 const CHECKSUMMED = /\.data-\d{5}-of-\d{5}$/;
 const READ_BYTES_MAX = 2 ** 31 - 1;
@@ -59,7 +59,7 @@ export function cacheKey(
 ): string {
   const hash = createHash('sha256');
   const { format, path } = request;
-  const { filesMax, depthMax } = format === 'tensorflow' ? GRAPH_FILES : TABLE_FILES;
+  const { filesMax, depthMax } = format === 'tensorflow' ? GRAPH_FILES : TABULAR_FILES;
   const versions = [
     CACHE_FORMAT,
     programVersion,
@@ -167,7 +167,7 @@ export function readCached<Model extends Imported>(folder: string, key: string):
     const content = bytes.subarray(DIGEST_BYTES);
     if (!bytes.subarray(0, DIGEST_BYTES).equals(digestOf(key, content))) return undefined;
     const model = deserialize(content) as Model;
-    if (isTable(model)) {
+    if (isTabularImport(model)) {
       const plan = join(entry, PLAN_FILE);
       return ownSize(plan) === model.planBytes ? { ...model, plan } : undefined;
     }
@@ -218,7 +218,7 @@ export function finishEntry<Model extends Imported>(
 
 /** The import with the final paths of its files. */
 function withFilesIn(entry: string, building: string, model: Imported): Imported {
-  if (isTable(model)) return { ...model, plan: join(entry, PLAN_FILE) };
+  if (isTabularImport(model)) return { ...model, plan: join(entry, PLAN_FILE) };
   return {
     ...model,
     weights: model.weights.map((weight) =>

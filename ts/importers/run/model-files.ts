@@ -24,12 +24,12 @@ export const ONNX_PLATFORM = 'onnxruntime_onnx';
 export const SAVED_MODEL_PLATFORM = 'tensorflow_savedmodel';
 export const GRAPH_DEF_PLATFORM = 'tensorflow_graphdef';
 /** Triton's name of TensorRT engines, and of their file. */
-export const PLAN_PLATFORM = 'tensorrt_plan';
-export const PLAN_FILE = 'model.plan';
+export const TENSORRT_PLATFORM = 'tensorrt_plan';
+export const TENSORRT_FILE = 'model.plan';
 const PLATFORMS: Readonly<Record<TabularFormat, string>> = { ...TABULAR_PLATFORMS, archive: '' };
 
 const ONNX_EXTENSION = '.onnx';
-const PLAN_EXTENSION = '.plan';
+const TENSORRT_EXTENSION = '.plan';
 const GRAPH_EXTENSIONS: ReadonlySet<string> = new Set(['.pb', '.pbtxt', '.graphdef']);
 const PMML_EXTENSION = '.pmml';
 /** PMML by its extension. */
@@ -78,7 +78,11 @@ function tabularFile(format: TabularFormat, name: string): ModelFile {
   return { format, platform: PLATFORMS[format], name };
 }
 
-const planFile = (name: string): ModelFile => ({ format: 'plan', platform: PLAN_PLATFORM, name });
+const tensorRtFile = (name: string): ModelFile => ({
+  format: 'plan',
+  platform: TENSORRT_PLATFORM,
+  name,
+});
 
 /** The extension, with both parts of a compressed file's name ("x.tar.gz": ".tar.gz"). */
 export function modelExtension(name: string): string {
@@ -93,7 +97,7 @@ const isPmml = (name: string): boolean => /^\.pmml(\.gz)?$/.test(modelExtension(
 export function modelFileOf(name: string): ModelFile | undefined {
   const extension = extname(name);
   if (extension === ONNX_EXTENSION) return { format: 'onnx', platform: ONNX_PLATFORM, name };
-  if (extension === PLAN_EXTENSION) return planFile(name);
+  if (extension === TENSORRT_EXTENSION) return tensorRtFile(name);
   if (extension === '.savedmodel') {
     return { format: 'tensorflow', platform: SAVED_MODEL_PLATFORM, name };
   }
@@ -123,14 +127,14 @@ export function findModelFile(
   );
   if (names.includes(wanted)) {
     if (told !== undefined) return tabularFile(told, wanted);
-    if (platform === PLAN_PLATFORM) return planFile(wanted);
+    if (platform === TENSORRT_PLATFORM) return tensorRtFile(wanted);
     return modelFileOf(wanted) ?? { format: 'onnx', platform: ONNX_PLATFORM, name: wanted };
   }
   if (names.some((name) => FOLDER_MARKS.has(name))) {
     return { format: 'tensorflow', platform: SAVED_MODEL_PLATFORM, name: '' };
   }
   if (names.includes(SAVED_MODEL_FOLDER)) return modelFileOf(SAVED_MODEL_FOLDER);
-  if (names.includes(PLAN_FILE)) return planFile(PLAN_FILE);
+  if (names.includes(TENSORRT_FILE)) return tensorRtFile(TENSORRT_FILE);
   const tabular = findTabular(names, told);
   if (tabular !== undefined) return tabular;
   const graphs = names

@@ -4,7 +4,7 @@
 import { PlanBuilder } from '../plan/builder.js';
 import { openModelFiles } from '../plan/archive/index.js';
 import type { Plan } from '../plan/generated/plan.js';
-import type { TableSettings } from '../plan/imported.js';
+import type { TabularSettings } from '../plan/imported.js';
 import { Problems } from '../plan/problems.js';
 import { Frame } from './lower/frame.js';
 import { finishOutputs } from './lower/outputs.js';
@@ -19,7 +19,7 @@ export interface Imported {
   readonly warnings: readonly string[];
 }
 
-type Settings = Partial<TableSettings>;
+type Settings = Partial<TabularSettings>;
 
 /** Errors: ServalError MODEL_INVALID: no such files, no Spark model, all that is not supported. */
 export async function importSpark(path: string, settings?: Settings): Promise<Imported> {
@@ -56,7 +56,7 @@ export async function lowerSpark(files: ModelFiles, settings: Settings = {}): Pr
     else throw error;
   }
   problems.throwIfAny(what);
-  throw new Error('a problem was lost');
+  throw new Error('a failed import reported no problem');
 }
 
 /** Spark's `spark.sql.ansi.enabled`; undefined: the setting does not say. */

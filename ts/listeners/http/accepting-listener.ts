@@ -1,5 +1,6 @@
 // Common part of listeners on uWebSockets.js besides serving requests: listens, closes the port
 // while there are too many connections, drains. Hot path's frame; the listener's thread.
+import { JSON_TYPE } from '../../base/media-types.js';
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import { DRAIN_BODY_MS } from '../../base/limits.js';
 import { type Cut } from '../cut.js';
@@ -111,7 +112,7 @@ export abstract class AcceptingListener implements HttpListener {
   /** A bug in Serval must not affect other connections. */
   protected failed(exchange: HttpExchange, error: unknown): void {
     this.#report(error);
-    exchange.send(500, 'application/json', '{"error":"internal error"}');
+    exchange.send(500, JSON_TYPE, '{"error":"internal error"}');
   }
 
   #listenAgain(): void {

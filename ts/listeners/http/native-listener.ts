@@ -1,6 +1,7 @@
 // The addon's HTTP listener, seen from the JavaScript thread that owns it: that thread routes
 // requests that the engine does not serve itself, and tells the listener which ones the engine may
 // serve. Hot path's frame; that thread. Must not know any protocol or registry: it has a router.
+import { JSON_TYPE, TEXT_TYPE } from '../../base/media-types.js';
 import { ERRORS, type ErrorCode } from '../../base/errors.js';
 import {
   HANDSHAKE_MS_MAX,
@@ -65,7 +66,7 @@ const CLOCKS_MS = 10;
 
 /** OPTIONS *: concerns the server as a whole. */
 const SERVER_ROUTE: Route = {
-  begin: (_head, exchange) => exchange.send(200, 'text/plain', '', ['Allow', 'GET, POST, OPTIONS']),
+  begin: (_head, exchange) => exchange.send(200, TEXT_TYPE, '', ['Allow', 'GET, POST, OPTIONS']),
   data: () => undefined,
   abort: () => undefined,
 };
@@ -359,7 +360,7 @@ export class NativeHttpListener implements HttpListener {
         learned.engine.failed(exchange, code, body, missingBytes);
       } else {
         const text = JSON.stringify({ error: body.toString('utf8', missingBytes) });
-        exchange.send(ERRORS[code as ErrorCode].v2Http, 'application/json', text);
+        exchange.send(ERRORS[code as ErrorCode].v2Http, JSON_TYPE, text);
       }
     } catch (error) {
       this.#bug(exchange, error);
@@ -381,7 +382,7 @@ export class NativeHttpListener implements HttpListener {
   // A bug in Serval must not affect other connections.
   #bug(exchange: NativeExchange, error: unknown): void {
     this.#report(error);
-    exchange.send(500, 'application/json', '{"error":"internal error"}');
+    exchange.send(500, JSON_TYPE, '{"error":"internal error"}');
   }
 
   #certificates(problem: string | undefined): void {

@@ -1,4 +1,5 @@
 // The HTTP listener on uWebSockets.js. Hot path; the thread that made it.
+import { JSON_TYPE } from '../../base/media-types.js';
 import { reasonOf } from '../../base/errors.js';
 import type * as uws from 'uWebSockets.js';
 import { AcceptingListener, type Accepting } from './accepting-listener.js';
@@ -33,7 +34,6 @@ const FOLLOWED_BYTES_MIN = 65_536;
 
 const TRANSFER_ENCODING = headerName('transfer-encoding');
 const CONTENT_TYPE = headerName('Content-Type');
-const JSON_TYPE = 'application/json';
 const JSON_BYTES = headerName(JSON_TYPE);
 const TYPE_OPTIONS = headerName('X-Content-Type-Options');
 const NO_SNIFF = headerName('nosniff');

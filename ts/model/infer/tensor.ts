@@ -1,4 +1,5 @@
 // Tensors of warmup requests in the V2 protocol's raw form, and their sizes. Control plane; pure.
+import { elementCount } from '../shape.js';
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import { BODY_BYTES_MAX_DEFAULT } from '../../base/limits.js';
 import { dataTypeOf } from '../datatype.js';
@@ -26,9 +27,8 @@ export function elementBytes(datatype: Datatype): number {
 }
 
 /** Errors: InvalidArgument if the tensor would exceed WARMUP_BYTES_MAX bytes. */
-export function elementCount(datatype: Datatype, shape: readonly number[]): number {
-  if (shape.includes(0)) return 0;
-  const count = shape.reduce((product, dim) => product * dim, 1);
+export function countWithinLimit(datatype: Datatype, shape: readonly number[]): number {
+  const count = elementCount(shape);
   checkTensorBytes(count * elementBytes(datatype), datatype, shape);
   return count;
 }

@@ -2,12 +2,13 @@
 // for the machine's core count. Source: v2-protocol.md 3, 10; Triton's ONNX Runtime backend
 // (README).
 import { availableParallelism } from 'node:os';
+import { DEFAULT_SIGNATURE } from '../../base/signatures.js';
 import type {
   BatchPolicy,
   ModelSpec,
   Placement,
-  PlanSpec,
-  PlanTensor,
+  TensorRtSpec,
+  TensorRtTensor,
   PriorityQueuePolicy,
   ProviderOptions,
   QueuePolicy,
@@ -315,8 +316,8 @@ function tensorSettings(
 }
 
 /** Tensors of a TensorRT engine. */
-export function planOf(config: TritonConfig): PlanSpec {
-  const tensors = (list: string): readonly PlanTensor[] =>
+export function tensorRtOf(config: TritonConfig): TensorRtSpec {
+  const tensors = (list: string): readonly TensorRtTensor[] =>
     read.children(config, list).map((tensor) => {
       const { dims, modelDims } = tensorDims(tensor, config);
       const reshaped = read.child(tensor, 'reshape') !== undefined;
@@ -352,7 +353,7 @@ function nullSettings(config: TritonConfig): Partial<ModelSpec> {
     backend: 'null',
     nullMode: mode === 'delay' || mode === 'fail' ? mode : 'echo',
     nullSignature: {
-      name: 'serving_default',
+      name: DEFAULT_SIGNATURE,
       inputs: tensors('input'),
       outputs: tensors('output'),
     },

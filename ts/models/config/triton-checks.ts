@@ -28,13 +28,13 @@ export const NULL_BACKEND = 'serval_null';
 /** Backend name of tabular models. */
 export const TABULAR_BACKEND = 'tabular';
 /** Backend name of TensorRT engines. */
-export const PLAN_BACKEND = 'tensorrt';
+export const TENSORRT_BACKEND = 'tensorrt';
 /** Backend -> its valid platforms. All run on the same engine. */
 const BACKENDS: Readonly<Record<string, readonly string[]>> = {
   onnxruntime: ['onnxruntime_onnx', 'onnx_onnxv1'],
   tensorflow: ['tensorflow_savedmodel', 'tensorflow_graphdef'],
   [TABULAR_BACKEND]: Object.values(TABULAR_PLATFORMS),
-  [PLAN_BACKEND]: ['tensorrt_plan'],
+  [TENSORRT_BACKEND]: ['tensorrt_plan'],
   [NULL_BACKEND]: [],
 };
 const UINT32_MAX = 4_294_967_295;

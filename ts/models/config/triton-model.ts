@@ -2,6 +2,7 @@
 // configuration that GET config returns. Control plane; pure. Source: v2-protocol.md 3, 11;
 // Triton's configuration in JSON (every default written out) and its ONNX Runtime backend's
 // auto-complete.
+import { DEFAULT_SIGNATURE } from '../../base/signatures.js';
 import type { LoadedModel } from '../../model/engine-api.js';
 import type { SignatureInfo, TensorInfo } from '../../model/snapshot.js';
 import { tensorDims } from './engine-settings.js';
@@ -9,7 +10,7 @@ import { MODEL_CONFIG } from '../../protobuf/generated/model-config.js';
 import { withDefaults } from '../../protobuf/schema-json.js';
 import { read } from '../../protobuf/schema.js';
 import type { MessageValue } from '../../protobuf/schema.js';
-import { NULL_BACKEND, PLAN_BACKEND, TABULAR_BACKEND } from './triton-checks.js';
+import { NULL_BACKEND, TENSORRT_BACKEND, TABULAR_BACKEND } from './triton-checks.js';
 import { configTypeOf } from '../../model/datatype.js';
 import { TABULAR_PLATFORMS } from '../../model/platforms.js';
 import { takesModelsTensors } from './triton-config.js';
@@ -38,7 +39,7 @@ export interface AutoComplete {
 
 function signatureOf(loaded: LoadedModel): SignatureInfo {
   const { signatures } = loaded;
-  const standard = signatures.find((signature) => signature.name === 'serving_default');
+  const standard = signatures.find((signature) => signature.name === DEFAULT_SIGNATURE);
   return standard ?? signatures[0] ?? NO_SIGNATURE;
 }
 
@@ -176,7 +177,7 @@ export function completeConfig(
 
 function backendOf(platform: string): string {
   if (Object.values<string>(TABULAR_PLATFORMS).includes(platform)) return TABULAR_BACKEND;
-  if (platform === 'tensorrt_plan') return PLAN_BACKEND;
+  if (platform === 'tensorrt_plan') return TENSORRT_BACKEND;
   return platform.startsWith('tensorflow_') ? 'tensorflow' : 'onnxruntime';
 }
 

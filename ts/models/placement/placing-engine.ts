@@ -18,7 +18,7 @@ import { withLoad } from '../../model/with-load.js';
 import type { ContextNode } from '../../importers/onnx/context-node.js';
 import { DRIVER_NAME_MIN, DRIVER_VERSION_MIN } from './libraries.js';
 import { choosesItself, place, type GpuFacts, type Placed } from './placement.js';
-import { engineCacheOptions, TENSORRT } from './tensorrt-cache.js';
+import { engineCacheOptions, TENSORRT } from './tensorrt/cache.js';
 
 export interface PlacingOptions {
   /** Path of the ONNX Runtime library in use. */
@@ -47,11 +47,11 @@ export interface DriverProbe {
 export function placingEngine(engine: EngineControl, options: PlacingOptions): EngineControl {
   const machine = new Machine(options);
   const load = async (spec: ModelSpec): Promise<LoadedModel> => {
-    if (spec.plan !== undefined) {
+    if (spec.tensorRt !== undefined) {
       refuseGraphs(spec.providers ?? []);
-      const { loadPlan } = await import('./plan/load.js');
+      const { loadTensorRt } = await import('./tensorrt/load.js');
       const { cacheFolder, binding } = options;
-      return loadPlan(engine, spec, () => machine.facts(), cacheFolder, binding);
+      return loadTensorRt(engine, spec, () => machine.facts(), cacheFolder, binding);
     }
     const placed = choosesItself(spec, machine.isReady())
       ? place(spec, machine.facts(), await contextOf(spec))

@@ -1,9 +1,9 @@
-// Decides the registry's next steps from its table and a clock: which models to plan, when a
-// snapshot is due, which waiters are done. Pure; its one caller, ts/models/registry/registry.ts,
-// carries them out. Control plane.
+// Decides the registry's next steps from its table and a clock: which actions each model needs,
+// when a snapshot is due, which waiters are done. Pure; its one caller,
+// ts/models/registry/registry.ts, carries them out. Control plane.
 import { BURST_MODELS } from '../../base/limits.js';
 import type { Servables, Wanted } from './servables.js';
-import { planActions } from './lifecycle.js';
+import { lifecycleActions } from './lifecycle.js';
 import type { ServableId, LifecycleAction, RetryRules, Transition } from './lifecycle.js';
 import type { Servable } from './snapshot-build.js';
 
@@ -14,7 +14,7 @@ export interface RegistryView {
   readonly draining: boolean;
 }
 
-export interface PlanRules extends RetryRules {
+export interface DecisionRules extends RetryRules {
   readonly loadsAtOnce: number;
   readonly endedVersionsMax: number;
   readonly transition: Transition;
@@ -24,9 +24,9 @@ export interface PlanRules extends RetryRules {
  * Actions for the models that have changed and, if loads may begin, for those that have waited
  * longest. The caller repeats until the result is empty.
  */
-export function planRound(
+export function nextActions(
   { wanted, servables, draining }: RegistryView,
-  rules: PlanRules,
+  rules: DecisionRules,
   nowMs: number,
 ): readonly LifecycleAction[] {
   const loadsAtOnce = draining ? 0 : rules.loadsAtOnce;
@@ -40,7 +40,7 @@ export function planRound(
   const chosen = [...names];
   const actual = chosen.flatMap((name) => servables.of(name));
   const loadingHere = actual.filter((one) => one.state === 'LOADING').length;
-  return planActions({
+  return lifecycleActions({
     ...rules,
     models: new Set(chosen.filter((name) => wanted.models.has(name))),
     desired: chosen.flatMap((name) => wanted.versions.get(name) ?? []),

@@ -7,7 +7,7 @@ import {
   engineSettings,
   isTrue,
   placementOf,
-  planOf,
+  tensorRtOf,
 } from '../config/engine-settings.js';
 import { read } from '../../protobuf/schema.js';
 import type { BatchingParameters } from '../../model/batching-parameters.js';
@@ -17,7 +17,7 @@ import type { Labels } from './labels.js';
 import { GRAPH_DEF_PLATFORM, tabularFormat } from '../../importers/run/model-files.js';
 import {
   parameterOf,
-  tableSettingsOf,
+  tabularSettingsOf,
   wrongWith,
   type FoundModel,
   type FoundVersion,
@@ -120,7 +120,7 @@ function importerOf(
   const { format, platform } = found;
   const { config } = model.config;
   if (tabularFormat(format) !== undefined) return tabularImporter(model, found);
-  if (format === 'plan') return { plan: planOf(config ?? {}) };
+  if (format === 'plan') return { tensorRt: tensorRtOf(config ?? {}) };
   if (format !== 'tensorflow') return {};
   const tag = parameterOf(config, 'TF_GRAPH_TAG');
   const signature = parameterOf(config, 'TF_SIGNATURE_DEF');
@@ -145,7 +145,7 @@ function importerOf(
 function tabularImporter(model: FoundModel, found: FoundVersion): Partial<ModelSpec> {
   const format = tabularFormat(found.format);
   if (format === undefined) return {};
-  return { backend: 'tabular', importer: { format, ...tableSettingsOf(model, found) } };
+  return { backend: 'tabular', importer: { format, ...tabularSettingsOf(model, found) } };
 }
 
 function batchingOf(

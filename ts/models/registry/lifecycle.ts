@@ -63,14 +63,14 @@ export interface LifecycleAction {
  * Actions to take now. The desired state is reached by applying all of them and calling again until
  * the result is empty, nothing is LOADING or UNLOADING, and retryAtMs() returns nothing.
  */
-export function planActions(view: LifecycleView): readonly LifecycleAction[] {
+export function lifecycleActions(view: LifecycleView): readonly LifecycleAction[] {
   const desiredKeys = new Set(view.desired.map((id) => id.key));
   return [
-    ...planForgets(view, desiredKeys),
-    ...planAdds(view),
-    ...planRetries(view, desiredKeys),
-    ...planLoads(view, desiredKeys),
-    ...planUnloads(view, desiredKeys),
+    ...forgets(view, desiredKeys),
+    ...adds(view),
+    ...retries(view, desiredKeys),
+    ...loads(view, desiredKeys),
+    ...unloads(view, desiredKeys),
   ];
 }
 
@@ -93,7 +93,7 @@ export function compareServables(a: ServableId, b: ServableId): number {
   return compareVersions(b.version, a.version);
 }
 
-function planAdds(view: LifecycleView): LifecycleAction[] {
+function adds(view: LifecycleView): LifecycleAction[] {
   const known = new Set(view.actual.filter((one) => !one.unloaded).map((one) => one.key));
   return [...view.desired]
     .filter((id) => !known.has(id.key))
@@ -101,14 +101,14 @@ function planAdds(view: LifecycleView): LifecycleAction[] {
     .map((id) => action('add', id));
 }
 
-function planRetries(view: LifecycleView, desired: ReadonlySet<string>): LifecycleAction[] {
+function retries(view: LifecycleView, desired: ReadonlySet<string>): LifecycleAction[] {
   return view.actual
     .filter((one) => desired.has(one.key) && (retryAtMs(one, view) ?? Infinity) <= view.nowMs)
     .sort(compareServables)
     .map((one) => action('retry', one));
 }
 
-function planLoads(view: LifecycleView, desired: ReadonlySet<string>): LifecycleAction[] {
+function loads(view: LifecycleView, desired: ReadonlySet<string>): LifecycleAction[] {
   const loading = view.actual.filter((one) => one.state === 'LOADING').length;
   const occupied = new Set(
     view.transition === 'availability'
@@ -128,7 +128,7 @@ function holdsMemory({ state }: ServableView): boolean {
   return state === 'LOADING' || state === 'AVAILABLE' || state === 'UNLOADING';
 }
 
-function planUnloads(view: LifecycleView, desired: ReadonlySet<string>): LifecycleAction[] {
+function unloads(view: LifecycleView, desired: ReadonlySet<string>): LifecycleAction[] {
   const actions: LifecycleAction[] = [];
   const byName = groupByName(view.actual);
   const desiredByName = groupByName(view.desired);
@@ -172,7 +172,7 @@ function canGo(
   return serving.length > 0 || rank > 0;
 }
 
-function planForgets(view: LifecycleView, desired: ReadonlySet<string>): LifecycleAction[] {
+function forgets(view: LifecycleView, desired: ReadonlySet<string>): LifecycleAction[] {
   const actions: LifecycleAction[] = [];
   for (const [name, servables] of groupByName(view.actual)) {
     const ended = servables.filter((one) => one.unloaded).sort(compareServables);

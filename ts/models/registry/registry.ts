@@ -8,8 +8,8 @@ import type { Logger } from '../../base/logger.js';
 import type { EngineControl } from '../../model/engine-api.js';
 import type { RegistrySnapshot } from '../../model/snapshot.js';
 import { SYSTEM_CLOCK, type Clock } from './clock.js';
-import { isSettled, isWanted, nextRetryMs, planRound, whenToPublish } from './decisions.js';
-import type { Awaited, PlanRules, RegistryView } from './decisions.js';
+import { isSettled, isWanted, nextRetryMs, nextActions, whenToPublish } from './decisions.js';
+import type { Awaited, DecisionRules, RegistryView } from './decisions.js';
 import type { DesiredModel } from './desired.js';
 import { indexModels, Servables, type Wanted } from './servables.js';
 import type { LifecycleAction, Transition } from './lifecycle.js';
@@ -51,7 +51,7 @@ interface Waiter extends Awaited {
 
 export class Registry {
   readonly #clock: Clock;
-  readonly #rules: PlanRules;
+  readonly #rules: DecisionRules;
   readonly #strictReadiness: boolean;
   readonly #servables: Servables;
   readonly #loads: Loads;
@@ -195,9 +195,9 @@ export class Registry {
    * burst together with the changes of the next milliseconds.
    */
   #pump(now: boolean): void {
-    const plan = (): readonly LifecycleAction[] =>
-      planRound(this.#view, this.#rules, this.#clock.nowMs());
-    for (let round = plan(); round.length > 0; round = plan()) {
+    const next = (): readonly LifecycleAction[] =>
+      nextActions(this.#view, this.#rules, this.#clock.nowMs());
+    for (let round = next(); round.length > 0; round = next()) {
       this.#isDue = true;
       for (const action of round) this.#apply(action);
     }

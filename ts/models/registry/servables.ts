@@ -18,7 +18,7 @@ export interface Wanted {
 }
 
 export class Servables {
-  /** Names of models that need planning. */
+  /** Names of models that need a decision. */
   readonly dirty = new Set<string>();
   /** Number of servables that are LOADING or UNLOADING. */
   loading = 0;

@@ -11,7 +11,7 @@ import {
   LENGTH_BYTES,
   checkTensorBytes,
   elementBytes,
-  elementCount,
+  countWithinLimit,
   repeatPattern,
 } from '../../model/infer/tensor.js';
 import type { Tensor } from '../../model/infer/tensor.js';
@@ -119,8 +119,8 @@ async function sampleTensor(
 ): Promise<Tensor> {
   const { name, datatype, dims } = input;
   const shape = batchDim ? [sample.batchSize, ...dims] : dims;
-  const count = elementCount(datatype, dims);
-  elementCount(datatype, shape);
+  const count = countWithinLimit(datatype, dims);
+  countWithinLimit(datatype, shape);
   const row = await rowData(input, count, `${sample.name}/${name}`, modelFolder);
   if (!batchDim) return { name, datatype, shape, raw: row };
   const bytes = row.length * sample.batchSize;

@@ -2,6 +2,7 @@
 // tensorflow.serving.PredictionLog: the messages as they were recorded, which the engine reads.
 // Only MultiInference is split, into the classify and regress requests of its tasks. Control plane;
 // pure. Source: tfserving.md 2 (messages), 3.6 (which kinds are run).
+import { CLASSIFY_METHOD } from '../../base/signatures.js';
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import {
   TF_CLASSIFY,
@@ -9,12 +10,7 @@ import {
   TF_REGRESS,
   type MessageProtocol,
 } from '../../model/request-kinds.js';
-import {
-  checkTasks,
-  CLASSIFY_METHOD,
-  readMultiInference,
-  taskRequest,
-} from '../../protobuf/serving-messages.js';
+import { checkTasks, readMultiInference, taskRequest } from '../../protobuf/serving-messages.js';
 import { WireReader } from '../../protobuf/reader.js';
 
 /** A request for one run. Its model name, version and label are ignored. */

@@ -1,7 +1,7 @@
 // MLeap's LeapFrame in JSON, {"schema": {"fields": [{"name", "type"}]}, "rows": [[...]]}: to a V2
 // request, and back with the model's outputs after the frame's own fields. The listener's thread;
 // pure. Source: tabular.md 4.3; MLeap's JsonSupport for the form of types and tensors.
-import { ErrorCode, ServalError } from '../../base/errors.js';
+import { ErrorCode, ServalError, invalidArgument } from '../../base/errors.js';
 import { FRAME_SPARSE_VALUES_MAX } from '../../base/limits.js';
 import {
   exactText,
@@ -230,5 +230,5 @@ function outputCell(output: AnswerColumn, row: number): string {
 }
 
 function invalid(what: string): ServalError {
-  return new ServalError(ErrorCode.InvalidArgument, `LeapFrame: ${what}`);
+  return invalidArgument('LeapFrame', what);
 }

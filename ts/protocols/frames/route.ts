@@ -1,6 +1,7 @@
 // Row frames over REST: MLeap's LeapFrame (POST /models/NAME/transform) and CSV (POST
 // /v2/models/NAME/csv), for tabular models. A thin layer: each becomes a V2 request, and its
 // response a frame. Clients that can use V2 directly are faster with it. The listener's thread.
+import { CSV_TYPE, JSON_TYPE } from '../../base/media-types.js';
 import { INFERENCE } from '../../access/groups.js';
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import { FRAME_BODY_BYTES_MAX } from '../../base/limits.js';
@@ -11,12 +12,12 @@ import { ofCall, type Route } from '../../listeners/http/listener.js';
 import { BodyRoute, type Answer } from '../rest/body-route.js';
 import { lookUp } from '../v2/lookup.js';
 import type { V2Context } from '../v2/rest.js';
-import { answerWith, decodedName, failV2, JSON_TYPE, wrongMethod } from '../v2/rest-replies.js';
+import { answerWith, decodedName, failV2, wrongMethod } from '../v2/rest-replies.js';
 import { csvColumns, csvText, parseCsv } from './csv.js';
 import { answerFrame, frameColumns, parseFrame } from './leap-frame.js';
 import { answerColumns, requestText, type AnswerColumn, type RequestColumn } from './tensors.js';
 
-const CSV_TYPE = 'text/csv; charset=utf-8';
+const CSV_UTF8_TYPE = `${CSV_TYPE}; charset=utf-8`;
 const FRAME_URL = /^\/models\/([^/]+)\/transform$/;
 const CSV_URL = /^\/v2\/models\/([^/]+)(?:\/versions\/([^/]+))?\/csv$/;
 
@@ -127,5 +128,5 @@ const csvAnswer =
   async (body, question) => {
     const { signatures, table } = question.version;
     const columns = csvColumns(parseCsv(body), signatures[0]?.inputs ?? [], table);
-    return { contentType: CSV_TYPE, body: csvText(await infer(context, question, columns)) };
+    return { contentType: CSV_UTF8_TYPE, body: csvText(await infer(context, question, columns)) };
   };

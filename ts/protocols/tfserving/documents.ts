@@ -2,6 +2,7 @@
 // the version that a request means, status, and signatures as TensorFlow's SignatureDefs. Control
 // plane, any thread; pure. Source: tensorflow/serving server_core.cc, get_model_status_impl.cc;
 // tfserving.md 1.8, 1.9, 1.10.
+import { PREDICT_METHOD } from '../../base/signatures.js';
 import { ERRORS, ErrorCode, GrpcCode, ServalError } from '../../base/errors.js';
 import { dataTypeOf } from '../../model/datatype.js';
 import type {
@@ -24,8 +25,6 @@ export interface ServableTarget {
   readonly version?: string | undefined;
   readonly label?: string | undefined;
 }
-
-export const PREDICT_METHOD = 'tensorflow/serving/predict';
 
 /** DataType's names by number. */
 const DTYPE_NAMES: ReadonlyMap<number, string> = new Map(

@@ -2,14 +2,11 @@
 // can be run, so a call succeeds if a signature has exactly the fed inputs and all fetched outputs:
 // it becomes a PredictRequest that reuses the tensors' bytes. The gRPC listener's thread. Source:
 // tensorflow/serving session_service.proto.
+import { DEFAULT_SIGNATURE } from '../../base/signatures.js';
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import { TF_PREDICT } from '../../model/request-kinds.js';
 import { ProtobufWriter } from '../../protobuf/writer.js';
-import {
-  DEFAULT_SIGNATURE,
-  writeModelSpec,
-  type ModelSpecMessage,
-} from '../../protobuf/serving-messages.js';
+import { writeModelSpec, type ModelSpecMessage } from '../../protobuf/serving-messages.js';
 import type { WireReader } from '../../protobuf/reader.js';
 import type { SignatureDefDoc, VersionSnapshot } from '../../model/snapshot.js';
 import type { GrpcUnaryHandler } from '../../listeners/grpc/call.js';

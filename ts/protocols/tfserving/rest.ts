@@ -1,6 +1,7 @@
 // TensorFlow Serving's REST API. Hot path (predict, classify, regress) and documents; the
 // listener's thread.
 // Source: tensorflow/serving http_rest_api_handler; docs/reference/protocols/v1-rest.md.
+import { JSON_TYPE } from '../../base/media-types.js';
 import { INFERENCE, METADATA } from '../../access/groups.js';
 import { ERRORS, ErrorCode, ServalError } from '../../base/errors.js';
 import type { ListenerSnapshots, RegistrySnapshot, VersionSnapshot } from '../../model/snapshot.js';
@@ -23,7 +24,6 @@ import {
 import { findServable, withBlockedReason } from './documents.js';
 import { v1ListJson, v1MetadataJson, v1StatusJson } from './rest-documents.js';
 
-const JSON_TYPE = 'application/json';
 const NAME = '([^/:]+)';
 const WHICH = '(?:/versions/(\\d+)|/labels/([^/:]+))?';
 const POST_URL = new RegExp(`^/v1/models/${NAME}${WHICH}:(classify|regress|predict)$`, 'i');

@@ -2,6 +2,7 @@
 // configuration, liveness and readiness, and the lookup rules shared with V2 over gRPC. Control
 // plane, any thread; pure. Source: Predict Protocol V2; statuses:
 // docs/reference/protocols/v2-rest.md.
+import { DEFAULT_SIGNATURE } from '../../base/signatures.js';
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import type {
   ModelSnapshot,
@@ -47,7 +48,6 @@ export function extensionsOf(facts: Pick<ServerFacts, 'clientShm' | 'cudaShm'>):
   return [...EXTENSIONS, ...cuda, 'system_shared_memory'].sort();
 }
 
-const DEFAULT_SIGNATURE = 'serving_default';
 const NOT_READY_NAMES_MAX = 10;
 
 /**

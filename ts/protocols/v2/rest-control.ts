@@ -2,6 +2,7 @@
 // with small JSON bodies (a load may carry a model); the listener's thread forwards them. Source:
 // v2-protocol.md 2, 10, 11.
 import { constants } from 'node:buffer';
+import { JSON_TYPE } from '../../base/media-types.js';
 import type { ModelControl, RepositoryIndexEntry } from '../control.js';
 import {
   CONTROL,
@@ -23,7 +24,7 @@ import {
   wrongKind,
   type ControlParameters,
 } from './control.js';
-import { JSON_TYPE, decodedName, failV2, type Endpoint } from './rest-replies.js';
+import { decodedName, failV2, type Endpoint } from './rest-replies.js';
 
 /** Maximum body of a control request that carries no model. */
 export const SMALL_BODY_BYTES_MAX = 1_048_576;

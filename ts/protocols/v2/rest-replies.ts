@@ -1,13 +1,12 @@
 // Responses of V2 over REST: errors, documents, wrong methods and paths. The listener's thread.
 // Source: Predict Protocol V2; statuses: docs/reference/protocols/v2-rest.md.
+import { JSON_TYPE } from '../../base/media-types.js';
 import type { CallKind } from '../../access/groups.js';
 import { ERRORS, ErrorCode, ServalError } from '../../base/errors.js';
 import type { HttpExchange, Route } from '../../listeners/http/listener.js';
 import { READ_CODINGS } from '../rest/content-encoding.js';
 import { DocumentRoute, errorBody, errorHeaders } from '../rest/infer.js';
 import type { HealthReply } from './documents.js';
-
-export const JSON_TYPE = 'application/json';
 
 /** The routes of one path by method. A missing method gets 405. */
 export interface Endpoint {

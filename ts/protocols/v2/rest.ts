@@ -1,6 +1,7 @@
 // Predict Protocol V2 over REST. Hot path (infer) and documents; the listener's thread.
 // Source: the Predict Protocol V2 text and Triton's extensions;
 // docs/reference/protocols/v2-rest.md.
+import { BINARY_TYPE, JSON_TYPE } from '../../base/media-types.js';
 import { HEALTH, INFERENCE, METADATA, MODEL_CONFIG, STATISTICS } from '../../access/groups.js';
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import type { ListenerSnapshots, RegistrySnapshot } from '../../model/snapshot.js';
@@ -29,7 +30,6 @@ import {
 import { lookUp } from './lookup.js';
 import { controlEndpoint, type ControlContext } from './rest-control.js';
 import {
-  JSON_TYPE,
   answerWith,
   decodedName,
   failV2,
@@ -40,7 +40,6 @@ import {
 import { sharedMemoryEndpoint } from './shared-memory/rest.js';
 import { modelStatistics, statisticsTargets } from './statistics.js';
 
-const BINARY_TYPE = 'application/octet-stream';
 const LENGTH_HEADER = 'Inference-Header-Content-Length';
 const MODEL_URL =
   /^\/v2\/models\/([^/]+)(?:\/versions\/([^/]+))?(?:\/(ready|infer|config|stats))?$/;

@@ -1,6 +1,6 @@
 // Implements the control calls that protocols make on the server as a whole, on the registry's
 // thread. Control plane, main thread; other threads reach it through
-// ts/server/admin/remote-control.ts.
+// ts/server/admin/control-proxy.ts.
 import { realpath } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { ModelControlMode } from '../../config/config.js';
@@ -8,7 +8,7 @@ import { ErrorCode, ServalError } from '../../base/errors.js';
 import { isInside, realFolderAbove } from '../../base/own-file.js';
 import { readModelServerConfig } from '../../models/config/models-config.js';
 import type { ModelEntry } from '../../models/config/types.js';
-import type { LevelControl, LogSwitches } from '../../base/logger.js';
+import type { LogLevels, LogSwitches } from '../../base/logger.js';
 import type { ModelSource } from '../../models/registry/sources/model-source.js';
 import type { Registry } from '../../models/registry/registry.js';
 import { findModel, notReadyReason } from '../../models/registry/snapshot-build.js';
@@ -32,7 +32,7 @@ export interface ModelControlParts {
   >;
   readonly registry: Pick<Registry, 'snapshot'>;
   readonly mode: ModelControlMode;
-  readonly levels: LevelControl;
+  readonly levels: LogLevels;
   /** The log file; "" = stderr. */
   readonly logFile?: string;
   readonly traces: TraceControl;
@@ -207,7 +207,7 @@ function unservedEntries(
 
 /** Log settings under Triton's names. Source: v2-protocol.md 2 (logging). */
 class Logs {
-  readonly #levels: LevelControl;
+  readonly #levels: LogLevels;
   readonly #changed: (switches: LogSwitches) => void;
   readonly #file: string;
   #verboseLevel: number;

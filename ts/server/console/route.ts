@@ -3,6 +3,7 @@
 // Control plane; the listener's thread.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { JSON_TYPE } from '../../base/media-types.js';
 import { CONSOLE } from '../../access/groups.js';
 import { ErrorCode, ERRORS } from '../../base/errors.js';
 import { packageRoot } from '../../base/package-files.js';
@@ -74,7 +75,7 @@ class FileRoute implements Route {
       exchange.note(ErrorCode.PathNotFound);
       const { v2Http } = ERRORS[ErrorCode.PathNotFound];
       const error = `no such endpoint: GET ${this.path.slice(0, 256)}`;
-      exchange.send(v2Http, 'application/json', JSON.stringify({ error }));
+      exchange.send(v2Http, JSON_TYPE, JSON.stringify({ error }));
       return;
     }
     const headers = ['ETag', file.etag, ...HEADERS];

@@ -3,6 +3,7 @@
 // cached as long as the version exists, the document until something changes. Control plane.
 // Source: OpenAPI 3.1.0; docs/reference/protocols.
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { JSON_TYPE, TEXT_TYPE } from '../../base/media-types.js';
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import { OPENAPI_MODELS_MAX } from '../../base/limits.js';
 import type { ModelSnapshot, RegistrySnapshot, VersionSnapshot } from '../../model/snapshot.js';
@@ -13,7 +14,6 @@ import { COMMON_SCHEMAS, schemaRef, type Schema } from './schemas.js';
 /** Models per event-loop iteration. */
 const MODELS_A_TURN = 32;
 const KEY_CHARS_MAX = 64;
-const JSON_TYPE = 'application/json';
 const OBJECT: Schema = { type: 'object', additionalProperties: true };
 const LIST_QUERY = [
   { name: 'limit', in: 'query', schema: { type: 'integer', minimum: 1, maximum: 1000 } },
@@ -88,7 +88,7 @@ const SERVER_PATHS: Readonly<Record<string, Schema>> = {
       id: 'metrics',
       summary: "Prometheus's text format",
       schema: TEXT,
-      type: 'text/plain',
+      type: TEXT_TYPE,
     }),
   },
 };

@@ -1,12 +1,10 @@
 // The paths of one model in the OpenAPI document: the requests it accepts, with an example. Control
 // plane, main thread; pure.
+import { BINARY_TYPE, CSV_TYPE, JSON_TYPE } from '../../base/media-types.js';
+import { CLASSIFY_METHOD, DEFAULT_SIGNATURE, REGRESS_METHOD } from '../../base/signatures.js';
 import { sampleRequest } from '../../protocols/sample-request.js';
 import type { SignatureInfo, VersionSnapshot } from '../../model/snapshot.js';
 import { schemaRef, shapeText, v1Schema, v2Schemas, type Schema } from './schemas.js';
-
-const JSON_TYPE = 'application/json';
-const CLASSIFY = 'tensorflow/serving/classify';
-const REGRESS = 'tensorflow/serving/regress';
 
 /** A model's part of the document. */
 export interface ModelPart {
@@ -54,7 +52,7 @@ const outputsText = ({ outputs }: SignatureInfo): string =>
   outputs.map((output) => `${output.name}: ${shapeText(output)}`).join('; ') || 'The response.';
 
 function csvPath({ name, key }: NamedModel): Schema {
-  const csv = { 'text/csv': { schema: { type: 'string' } } };
+  const csv = { [CSV_TYPE]: { schema: { type: 'string' } } };
   // The route accepts any content type; client generators that do not know text/csv send bytes.
   const bytes = { schema: { type: 'string', format: 'binary' } };
   return {
@@ -62,7 +60,7 @@ function csvPath({ name, key }: NamedModel): Schema {
       operationId: `csv_${key}`,
       tags: [name],
       summary: 'Rows as CSV, with field names in the first row',
-      requestBody: { required: true, content: { ...csv, 'application/octet-stream': bytes } },
+      requestBody: { required: true, content: { ...csv, [BINARY_TYPE]: bytes } },
       responses: { 200: { description: 'CSV of the outputs.', content: csv }, ...ERRORS_ANSWER },
     },
   };
@@ -104,14 +102,14 @@ function examplePaths(
     );
     return [[`/v1/models/${url}:${verb}`, path]];
   };
-  return Object.fromEntries([...of('classify', CLASSIFY), ...of('regress', REGRESS)]);
+  return Object.fromEntries([...of('classify', CLASSIFY_METHOD), ...of('regress', REGRESS_METHOD)]);
 }
 
 /** `version`: the one that serves requests. */
 export function modelPart(model: NamedModel, version: VersionSnapshot): ModelPart {
   const { signatures } = version;
   const isTable = version.table !== undefined;
-  const first = signatures.find(({ name }) => name === 'serving_default') ?? signatures[0];
+  const first = signatures.find(({ name }) => name === DEFAULT_SIGNATURE) ?? signatures[0];
   if (first === undefined) return { paths: {}, schemas: {} };
   const others = signatures.filter((one) => one !== first).map(({ name }) => name);
   const url = encodeURIComponent(model.name);

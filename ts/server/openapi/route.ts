@@ -1,12 +1,13 @@
 // GET /openapi.json[?model=NAME]. The main thread builds it; the listener's thread forwards it.
 // Control plane.
+import { JSON_TYPE } from '../../base/media-types.js';
 import type { ModelControl } from '../../protocols/control.js';
 import { METADATA } from '../../access/groups.js';
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import { ofCall, type Route } from '../../listeners/http/listener.js';
 import { LaterRoute } from '../../protocols/rest/body-route.js';
 import { echoed } from '../../protocols/request-text.js';
-import { failV2, JSON_TYPE, wrongMethod } from '../../protocols/v2/rest-replies.js';
+import { failV2, wrongMethod } from '../../protocols/v2/rest-replies.js';
 
 const PATH = '/openapi.json';
 

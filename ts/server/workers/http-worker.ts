@@ -4,7 +4,7 @@
 import { Cors, withCors } from '../../listeners/http/access/cors.js';
 import { HostCheck } from '../../listeners/http/access/own-page.js';
 import { seesPaths, type Entrance } from '../../access/policy.js';
-import { guarded } from '../../listeners/http/access/rest-guard.js';
+import { locked } from '../../listeners/http/access/rest-lock.js';
 import { consoleRoute } from '../console/route.js';
 import { LinkHeldBytes } from '../../engine/held-bytes.js';
 import { framesRoute } from '../../protocols/frames/route.js';
@@ -146,8 +146,8 @@ void runListener<HttpSettings>(async (thread, settings) => {
     const hosts = HostCheck.of(at, settings.allowedHosts);
     return (method, path) => {
       const { policy, refused, log } = thread;
-      const locked = guarded(route(context, method, path), policy, entrance, refused, cors, hosts);
-      return logged(withCors(locked, cors, method), method, path, log);
+      const checked = locked(route(context, method, path), policy, entrance, refused, cors, hosts);
+      return logged(withCors(checked, cors, method), method, path, log);
     };
   };
   const unanswered = unansweredOnce(link);

@@ -3,11 +3,11 @@
 // plane; the listener's own thread.
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Policy } from '../../access/policy.js';
-import { RemoteControl } from '../admin/remote-control.js';
+import { ControlProxy } from '../admin/control-proxy.js';
 import { ErrorCode, ServalError, reasonOf } from '../../base/errors.js';
 import { exitOnUncaught } from '../../engine/exit.js';
 import { FULL_LOG_EVERY_MS, HANDSHAKE_LOG_EVERY_MS } from '../../base/limits.js';
-import { createLogger, LevelControl, RareWarning, type Logger } from '../../base/logger.js';
+import { createLogger, LogLevels, RareWarning, type Logger } from '../../base/logger.js';
 import { openLink } from '../../engine/open-link.js';
 import type { EngineLink } from '../../engine/link.js';
 import { LinkReadings } from '../../protocols/engine-readings.js';
@@ -42,7 +42,7 @@ function post(message: FromWorker, transfer: readonly ArrayBuffer[] = []): void 
 
 export class ListenerThread {
   readonly link: EngineLink;
-  readonly control = new RemoteControl(post);
+  readonly control = new ControlProxy(post);
   readonly readings: LinkReadings;
   /** The current access policy. */
   policy: Policy;
@@ -55,7 +55,7 @@ export class ListenerThread {
   #shown: RegistrySnapshot | undefined;
   /** Snapshots newer than the confirmed one, by epoch. */
   readonly #unconfirmed = new Map<number, RegistrySnapshot>();
-  readonly #levels: LevelControl;
+  readonly #levels: LogLevels;
   readonly #logger: Logger;
   readonly #followers = new Set<() => void>();
 
@@ -63,7 +63,7 @@ export class ListenerThread {
   constructor(settings: ListenerSettings) {
     const { logLevel: level, logFormat: format, logFile: file } = settings;
     this.policy = settings.policy;
-    this.#levels = new LevelControl(level);
+    this.#levels = new LogLevels(level);
     this.#logger = createLogger({ level, format, file, control: this.#levels });
     this.link = openLink(settings.engine);
     this.link.report = this.report;

@@ -2,7 +2,7 @@
 import type { CorsSettings } from '../../listeners/http/access/cors.js';
 import type { Policy } from '../../access/policy.js';
 import type { AdminAddress } from '../../config/access.js';
-import type { ControlAnswer, ControlRequest } from '../admin/remote-control.js';
+import type { ControlAnswer, ControlRequest } from '../admin/control-proxy.js';
 import type { AccessLogSettings } from '../../config/config.js';
 import type { LogFormat, LogLevel, LogSwitches } from '../../base/logger.js';
 import type { HttpListenerKind } from '../../listeners/http/kind.js';

@@ -6,7 +6,7 @@ import { Worker } from 'node:worker_threads';
 import type { Policy } from '../../access/policy.js';
 import type { ModelControl } from '../../protocols/control.js';
 import { publicChange } from '../admin/public-text.js';
-import { answerControl, type ControlAnswer, type ControlRequest } from '../admin/remote-control.js';
+import { answerControl, type ControlAnswer, type ControlRequest } from '../admin/control-proxy.js';
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import { HTTP_HEAD_BYTES_MAX } from '../../base/limits.js';
 import type { LogSwitches } from '../../base/logger.js';

@@ -32,13 +32,13 @@ Dim rows_on(Call& call, std::initializer_list<Place> places) {
     if (value.varies()) {
       const bool fits = value.is_rows() && right_rank && value.axis == place->axis &&
                         (*value.dims)[value.axis] == rows;
-      if (!fits) couples("input " + std::to_string(i) + " has its rows elsewhere");
+      if (!fits) couples("input " + std::to_string(i) + " has its rows on another axis");
       continue;
     }
     const bool short_of_rows = place->rank != 0 && rank < place->rank;
     const bool shared = short_of_rows || (right_rank && call.dims(i)[place->axis].is(1));
     if (!place->may_be_shared || !shared) {
-      unproven("input " + std::to_string(i) + " is not one for each row");
+      unproven("input " + std::to_string(i) + " does not have one entry for each row");
     }
   }
   return rows;
@@ -62,7 +62,8 @@ void answer(Call& call, const Dim& rows, std::initializer_list<size_t> ranks) {
 void packed_attention(Call& call) {
   const Dim rows =
       rows_on(call, {{0, 0, false, 3}, {3, 0, true}, {4, 1, false, 5}, {5, 0, true, 4}});
-  if (call.has(3) && !call.in(3).varies()) unproven("the mask is not one for each row");
+  if (call.has(3) && !call.in(3).varies())
+    unproven("the mask does not have one entry for each row");
   answer(call, rows, {3});
   call.set(1, Value::rows(with_rows(call, 5, 1, rows), 1));
 }
@@ -119,7 +120,7 @@ void rotary(Call& call) {
     } else {
       (void)rows_on(call, {{0, 0, false}, {3, 0, false}});
     }
-    if (!call.has(3) && !call.in(1).varies()) unproven("angles without positions");
+    if (!call.has(3) && !call.in(1).varies()) unproven("it has angles, but no positions");
   } else {
     const bool one = !call.in(1).varies() && call.rank(1) <= 1;
     if (one) {
@@ -154,22 +155,22 @@ std::vector<Rule> attention_rules() {
       {family, says, "com.microsoft", {"Attention"}, packed_attention},
       {family, says, "com.microsoft", {"MultiHeadAttention"}, many_heads},
       {family,
-       "As the others; `total_sequence_length` is the same for all rows.",
+       "The same as for the others; `total_sequence_length` is the same for all rows.",
        "com.microsoft",
        {"GroupQueryAttention"},
        grouped},
       {family,
-       "The positions are each row's own, or where all begin.",
+       "Each row has its own positions, or one start position applies to all.",
        "",
        {"RotaryEmbedding"},
        rotary},
       {family,
-       "The positions are each row's own, or where all begin.",
+       "Each row has its own positions, or one start position applies to all.",
        "com.microsoft",
        {"RotaryEmbedding"},
        rotary},
       {family,
-       "Ids, segments, mask and positions are each row's own.",
+       "Each row has its own ids, segments, mask and positions.",
        "com.microsoft",
        {"EmbedLayerNormalization"},
        embedded},

@@ -8,7 +8,7 @@ namespace {
 void need_table(Call& call) {
   for (size_t i = 1; i < call.count(); ++i) call.need_same(i, "a parameter");
   const Value& data = call.in(0);
-  if (call.rank(0) != 2) unproven("an input that is no table: one row has no axis of rows");
+  if (call.rank(0) != 2) unproven("an input is not a table: a single row has no batch axis");
   if (data.varies() && data.axis != 0) couples("the rows are on the axis of the features");
 }
 
@@ -40,8 +40,8 @@ void one_hot_encoder(Call& call) {
 // precedes them.
 void listed_features(Call& call) {
   const Value &data = call.in(0), &indices = call.in(1);
-  if (data.varies()) couples("every row meets the indices of all rows");
-  if (!indices.is_rows()) couples("the indices: values of the rows decide");
+  if (data.varies()) couples("every row is combined with the indices of all rows");
+  if (!indices.is_rows()) couples("the indices must not depend on the values of the rows");
   const Dims& list = call.dims(0);
   const bool one = list.size() == 1 || (list.size() == 2 && list[0].is(1));
   if (!one) unproven("a table that is the same for all rows is indexed by the rows");
@@ -55,8 +55,8 @@ void features(Call& call) {
   if (call.in(1).varies()) return listed_features(call);
   const Value& data = call.in(0);
   const size_t rank = call.rank(0);
-  if (data.varies() && data.axis + 1 == rank) couples("it takes rows by their number");
-  if (rank < 2) unproven("an input that is no table");
+  if (data.varies() && data.axis + 1 == rank) couples("it selects rows by their index");
+  if (rank < 2) unproven("an input is not a table");
   Dims out = call.dims(0);
   out.back() = call.fresh();
   call.set(0, moved(data, std::move(out), data.axis));
@@ -68,7 +68,7 @@ void feature_vector(Call& call) {
   for (size_t i = 0; i < call.count(); ++i) {
     const bool fits = call.in(i).is_rows() && call.in(i).axis == 0 && call.rank(i) == 2 &&
                       call.dims(i)[0] == rows;
-    if (!fits) unproven("an input that has no rows first");
+    if (!fits) unproven("the rows of an input are not on the first axis");
   }
   call.set(0, Value::rows({rows, call.fresh()}, 0));
 }
@@ -78,7 +78,7 @@ void string_split(Call& call) {
   const Dims& dims = call.dims(0);
   if (data.varies()) {
     call.set(0, Value::mixed(std::make_shared<Why>(
-                    Why{true, "the row with the most parts decides how long all are"})));
+                    Why{true, "the row with the most parts sets the length of all"})));
     call.set(1, moved(data, dims, data.axis));
   }
 }
@@ -86,7 +86,7 @@ void string_split(Call& call) {
 void string_normalizer(Call& call) {
   const Value& data = call.in(0);
   if (data.varies() && call.node().attribute("stopwords") != nullptr) {
-    couples("stop words are taken out of the list of all rows");
+    couples("stop words are removed from the list of all rows");
   }
   call.set(0, moved(data, call.dims(0), data.axis));
 }
@@ -99,7 +99,7 @@ void split_texts(Call& call) {
   call.need_same(1, "the separator");
   const Value& texts = call.in(0);
   if (!texts.is_rows() || call.rank(0) != 1 || !texts.per_row().is(1)) {
-    couples("how many entries it answers depends on the values of all rows");
+    couples("its number of entries depends on the values of all rows");
   }
   Value pieces;
   pieces.kind = Kind::Pieces;
@@ -123,20 +123,20 @@ void padded(Call& call) {
   if (call.all_same()) return;
   call.need_same(0, "the shape");
   call.need_same(2, "the default");
-  const char* const longest = "the longest row decides how long all are";
+  const char* const longest = "the longest row sets the length of all";
   if (call.text("row_partition_types", "") != "14:FIRST_DIM_SIZE12:VALUE_ROWIDS") couples(longest);
   const std::optional<std::vector<int64_t>> shape = call.numbers(0);
   if (!shape || shape->size() != 2 || (*shape)[0] >= 0 || (*shape)[1] < 0) couples(longest);
   const Value &values = call.in(1), &rows = call.in(3), &ids = call.in(4);
   const bool counted = rows.kind == Kind::Counts && rows.cells && rows.cells->size() == 1 &&
                        rows.cells->front() == Dim::of_rows();
-  if (!counted) unproven("its number of rows is not known to be that of the batch");
+  if (!counted) unproven("its number of rows may differ from that of the batch");
   const bool pieces = values.kind == Kind::Pieces && values.rank() == 1 &&
                       values.stride.step.is(0) && ids.kind == Kind::Pieces && ids.rank() == 1 &&
                       ids.group == values.group;
-  if (!pieces) couples("the rows of its values are not known to be their own");
+  if (!pieces) couples("its values may belong to other rows");
   const bool numbered = ids.stride.step.is(1) && ids.stride.bound && ids.stride.bound->is(1);
-  if (!numbered) couples("the rows of its values are not known to be their own");
+  if (!numbered) couples("its values may belong to other rows");
   call.set(0, Value::rows({Dim::of_rows(), (*shape)[1]}, 0));
 }
 
@@ -146,32 +146,44 @@ std::vector<Rule> classical_rules() {
   const char* const family = "Classical models and text";
   return {
       {family,
-       "A table of rows first.",
+       "The input is a table with the rows on the first axis.",
        "ai.onnx.ml",
        {"LinearClassifier", "LinearRegressor", "SVMClassifier", "SVMRegressor", "TreeEnsemble",
         "TreeEnsembleClassifier", "TreeEnsembleRegressor"},
        model},
       {family,
-       "A table of rows first.",
+       "The input is a table with the rows on the first axis.",
        "ai.onnx.ml",
        {"Imputer", "Normalizer", "Scaler"},
        over_features},
-      {family, "A table of rows first.", "", {"TfIdfVectorizer"}, over_features},
-      {family, "Every element for itself.", "ai.onnx.ml", {"OneHotEncoder"}, one_hot_encoder},
+      {family,
+       "The input is a table with the rows on the first axis.",
+       "",
+       {"TfIdfVectorizer"},
+       over_features},
+      {family,
+       "Each element is computed independently.",
+       "ai.onnx.ml",
+       {"OneHotEncoder"},
+       one_hot_encoder},
       {family,
        "The indices are constants, the rows not on the last axis; or entries of one list for all "
        "by the rows' indices.",
        "ai.onnx.ml",
        {"ArrayFeatureExtractor"},
        features},
-      {family, "Tables of rows first.", "ai.onnx.ml", {"FeatureVectorizer"}, feature_vector},
       {family,
-       "The number of parts of each text. The parts are padded to the longest of the batch: those "
-       "are coupled.",
+       "The inputs are tables with the rows on the first axis.",
+       "ai.onnx.ml",
+       {"FeatureVectorizer"},
+       feature_vector},
+      {family,
+       "Only the number of parts of each text: padding to the longest text of the batch couples "
+       "the parts.",
        "",
        {"StringSplit"},
        string_split},
-      {family, "Without stop words.", "", {"StringNormalizer"}, string_normalizer},
+      {family, "There are no stop words.", "", {"StringNormalizer"}, string_normalizer},
   };
 }
 
@@ -185,7 +197,7 @@ std::vector<Rule> ragged_rules() {
        {"StringSplit", "StringSplitV2"},
        split_texts},
       {family,
-       "Each row is filled up to a width that is a constant: the longest row decides nothing.",
+       "Each row is padded to a constant width: the longest row has no effect.",
        "serval",
        {"RaggedTensorToTensor"},
        padded,

@@ -6,8 +6,8 @@ namespace serval::rows {
 std::vector<Rule> coupling_rules() {
   const char* const family = "Never";
   const char* const drawn = "it draws random numbers";
-  const char* const scaled = "its scale is that of the whole batch";
-  const char* const lengths = "how many entries it answers depends on the values of all rows";
+  const char* const scaled = "its scale is computed from the whole batch";
+  const char* const lengths = "its number of entries depends on the values of all rows";
   return {
       {family,
        drawn,

@@ -75,14 +75,14 @@ bool has_pieces(std::span<const Value* const> values) {
 }
 
 void elementwise(Call& call) {
-  if (call.output_count() > 1) unproven("more than one output");
+  if (call.output_count() > 1) unproven("it has more than one output");
   const bool old = call.opset() < 7 && call.node().is_onnx();
-  if (old && call.count() > 1 && !call.all_same()) unproven("broadcasting of before opset 7");
+  if (old && call.count() > 1 && !call.all_same()) unproven("broadcasting before opset 7");
   if (std::optional<Value> value = folded(call)) return call.set(0, std::move(*value));
   const std::vector<const Value*> values = all_inputs(call);
-  if (values.empty()) unproven("no input");
+  if (values.empty()) unproven("it has no input");
   if (has_pieces(values)) return call.set(0, pieces_of(call));
-  if (has_counts(values)) couples("what is computed depends on the number of rows");
+  if (has_counts(values)) couples("the result depends on the number of rows");
   if (has_numbers(values)) return call.set(0, numbers_of(call, values));
   Value out = broadcast(call, values);
   if (keeps_integers(call)) out.stride = values[0]->stride;
@@ -124,18 +124,18 @@ void need_scale(Call& call, const Value& data, size_t scale, int64_t axis) {
   const Dims& dims = call.dims(scale);
   const bool one = dims.empty() || (dims.size() == 1 && dims[0].is(1));
   if (!call.in(scale).varies() && (one || !data.varies())) return;
-  if (dims.size() != 1) unproven("a scale of this shape");
+  if (dims.size() != 1) unproven("the shape of a scale is not supported");
   const bool rows = data.varies() && axis_of(axis, data.rank()) == data.axis;
   if (call.in(scale).varies()) {
     if (rows && call.in(scale).is_rows() && dims[0] == (*data.dims)[data.axis]) return;
     couples("a scale is computed from the rows");
   }
-  if (rows) unproven("the scales are one for each row");
+  if (rows) unproven("there is a scale for each row");
 }
 
 void quantized(Call& call) {
   Value out = call.in(0);
-  if (out.varies() && call.integer("block_size", 0) != 0) unproven("scales of blocks");
+  if (out.varies() && call.integer("block_size", 0) != 0) unproven("block-wise scales");
   call.dims(0);
   need_scale(call, out, 1, call.integer("axis", 1));
   need_scale(call, out, 2, call.integer("axis", 1));
@@ -162,12 +162,12 @@ void quantized_pair(Call& call) {
 std::vector<Rule> quantised_rules() {
   return {
       {"Quantised",
-       "Scales and zero points are constants, and not one for each row.",
+       "Scales and zero points are constants, and not per row.",
        "",
        {"DequantizeLinear", "QuantizeLinear"},
        quantized},
       {"Quantised",
-       "Scales and zero points are constants, and not one for each row.",
+       "Scales and zero points are constants, and not per row.",
        "com.microsoft",
        {"DequantizeLinear", "QuantizeLinear"},
        quantized},

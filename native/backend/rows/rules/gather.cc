@@ -15,7 +15,7 @@ bool gather_cells(Call& call) {
   Dims cells;
   for (const int64_t number : *numbers) {
     const int64_t at = number < 0 ? number + size : number;
-    if (at < 0 || at >= size) unproven("an index beyond the axis");
+    if (at < 0 || at >= size) unproven("an index is out of range");
     cells.push_back((*data.cells)[static_cast<size_t>(at)]);
   }
   call.set(0, Value::integers(*indices.dims, std::move(cells)));
@@ -36,7 +36,7 @@ Value own_entries(const Value& data, const Value& indices, Dims out, size_t axis
       indices.stride.bound &&
       (*indices.stride.bound == data.per_row() ||
        (indices.stride.bound->is(1) && data.per_row().is_number() && data.per_row().number >= 1));
-  if (!own) couples("numbers of rows are not known to stay within each row");
+  if (!own) couples("its indices may refer to other rows");
   return Value::rows(std::move(out), axis + indices.axis);
 }
 
@@ -53,13 +53,13 @@ Value gathered_pieces(Call& call) {
   if (one && data.kind == Kind::Pieces && data.rank() == 2 && axis == 1) {
     const auto columns = static_cast<int64_t>(data.columns.size());
     const int64_t at = numbers->front() + (numbers->front() < 0 ? columns : 0);
-    if (at < 0 || at >= columns) unproven("an index beyond the axis");
+    if (at < 0 || at >= columns) unproven("an index is out of range");
     Value out = moved(data, {(*data.dims)[0]}, 0);
     out.stride = data.columns[static_cast<size_t>(at)];
     out.columns.clear();
     return out;
   }
-  couples("the values of all rows decide what it takes");
+  couples("the values of all rows decide what it selects");
 }
 
 // Whether every index is refused because the axis has no entries.
@@ -77,14 +77,14 @@ void gather(Call& call) {
   if (gather_cells(call)) return;
   const Value &data = call.in(0), &indices = call.in(1);
   if (data.kind == Kind::Counts || indices.kind == Kind::Counts) {
-    couples("the number of rows is an index, or taken apart");
+    couples("it uses the number of rows as an index, or splits it");
   }
   if (data.kind == Kind::Numbers || data.kind == Kind::Columns || indices.kind == Kind::Columns) {
     couples("it moves numbers of rows");
   }
   if (call.all_same() && (!data.dims || !indices.dims)) return call.set(0, Value::same());
   const size_t axis = axis_of(call.integer("axis", 0), call.rank(0));
-  if (takes_of_nothing(call, axis)) refuses("an index of an axis without entries");
+  if (takes_of_nothing(call, axis)) refuses("an index into an empty axis");
   Dims out = gathered_dims(call.dims(0), call.dims(1), axis);
   if (indices.kind == Kind::Numbers) {
     return call.set(0, own_entries(data, indices, std::move(out), axis));
@@ -93,8 +93,8 @@ void gather(Call& call) {
     if (!indices.varies()) return call.set(0, Value::same(std::move(out)));
     return call.set(0, Value::rows(std::move(out), axis + indices.axis));
   }
-  if (data.axis == axis) couples("it takes rows by their number");
-  if (indices.varies()) couples("every row meets the indices of all rows");
+  if (data.axis == axis) couples("it selects rows by their index");
+  if (indices.varies()) couples("every row is combined with the indices of all rows");
   const size_t shift = data.axis < axis ? 0 : call.rank(1);
   const size_t moved_axis = data.axis < axis ? data.axis : data.axis - 1 + shift;
   call.set(0, Value::rows(std::move(out), moved_axis));
@@ -112,9 +112,9 @@ void elements(Call& call) {
     return call.set(0, Value::rows(out, axis));
   }
   if (!data.varies() || !indices.varies()) {
-    unproven("the rows are not in both the data and the indices");
+    unproven("only one of data and indices has rows");
   }
-  if (data.axis == axis) couples("it takes entries along the axis of the rows");
+  if (data.axis == axis) couples("it selects entries along the batch axis");
   const Dim& rows = call.dims(0)[data.axis];
   const auto fits = [&](size_t input) {
     const Value& value = call.in(input);
@@ -122,7 +122,7 @@ void elements(Call& call) {
            (*value.dims)[data.axis] == rows;
   };
   if (!fits(0) || !fits(1) || (scatters && !fits(2))) {
-    couples("rows of one input meet other rows of another");
+    couples("rows of one input are combined with different rows of another");
   }
   call.set(0, Value::rows(out, data.axis));
 }
@@ -131,7 +131,7 @@ void elements(Call& call) {
 size_t depth_of(Call& call, size_t at) {
   const Value& indices = call.in(at);
   if (call.rank(at) == 0 || !indices.dims->back().is_number()) {
-    unproven("the length of an index is not known");
+    unproven("the length of the indices is not known");
   }
   return static_cast<size_t>(indices.dims->back().number);
 }
@@ -161,7 +161,7 @@ void gather_nd(Call& call) {
   const size_t depth = depth_of(call, 1);
   const Value indices = as_columns(call.in(1), depth);
   const auto batch = static_cast<size_t>(call.integer("batch_dims", 0));
-  if (depth + batch > rank || batch >= index_rank) unproven("an index over the rank");
+  if (depth + batch > rank || batch >= index_rank) unproven("the indices exceed the rank");
   Dims out(indices.dims->begin(), indices.dims->end() - 1);
   const Dims& dims = call.dims(0);
   out.insert(out.end(), dims.begin() + static_cast<std::ptrdiff_t>(batch + depth), dims.end());
@@ -172,23 +172,23 @@ void gather_nd(Call& call) {
   if (indices.kind == Kind::Columns) {
     const bool own = data.is_rows() && batch == 0 && data.axis < depth &&
                      names_own_row(indices, data.axis, data.per_row());
-    if (!own) couples("numbers of rows are not known to be each row's own");
+    if (!own) couples("its indices may refer to other rows");
     return call.set(0, Value::rows(std::move(out), indices.axis));
   }
   if (indices.varies() && indices.kind != Kind::Rows) couples("it computes with numbers of rows");
-  if (indices.varies() && indices.axis + 1 == index_rank) couples("an index goes over the rows");
+  if (indices.varies() && indices.axis + 1 == index_rank) couples("one index spans several rows");
   if (!data.varies()) {
-    if (indices.axis < batch) unproven("the data of each row is the same for all");
+    if (indices.axis < batch) unproven("all rows share the same data");
     return call.set(0, Value::rows(std::move(out), indices.axis));
   }
   if (data.axis < batch) {
     const bool fits = indices.is_rows() && indices.axis == data.axis &&
                       (*indices.dims)[data.axis] == dims[data.axis];
-    if (!fits) couples("the indices are not each row's own");
+    if (!fits) couples("the indices do not belong to the same rows");
     return call.set(0, Value::rows(std::move(out), data.axis));
   }
-  if (data.axis < batch + depth) couples("it takes rows by their number");
-  if (indices.varies()) couples("every row meets the indices of all rows");
+  if (data.axis < batch + depth) couples("it selects rows by their index");
+  if (indices.varies()) couples("every row is combined with the indices of all rows");
   const size_t axis = index_rank - 1 + data.axis - batch - depth;
   call.set(0, Value::rows(std::move(out), axis));
 }
@@ -203,27 +203,27 @@ void scatter(Call& call, const Scattered& at) {
   const size_t rank = call.rank(at.data), index_rank = call.rank(at.indices);
   const size_t depth = depth_of(call, at.indices);
   const Value indices = as_columns(call.in(at.indices), depth);
-  if (depth > rank) unproven("an index over the rank");
+  if (depth > rank) unproven("the indices exceed the rank");
   if (updates.dims && updates.rank() != index_rank - 1 + rank - depth) {
-    const char* const other = "what is written has another rank than the entries of its indices";
+    const char* const other = "the rank of the updates does not fit the indices";
     if (call.op() == "ScatterND") refuses(other);
     unproven(other);
   }
   if (call.all_same()) return call.set(0, Value::same(call.dims(at.data)));
-  if (!data.is_rows()) unproven("rows are written into what is the same for all");
+  if (!data.is_rows()) unproven("it writes rows into data that all rows share");
   if (indices.kind == Kind::Columns) {
     const bool own = data.axis < depth && names_own_row(indices, data.axis, data.per_row());
     const bool fits = updates.is_rows() && updates.axis == indices.axis &&
                       (*updates.dims)[updates.axis] == (*indices.dims)[indices.axis];
-    if (!own || !fits) couples("numbers of rows are not known to be each row's own");
+    if (!own || !fits) couples("its indices may refer to other rows");
     return call.set(0, Value::rows(call.dims(at.data), data.axis));
   }
-  if (indices.varies()) couples("indices of the rows name entries of all rows");
-  if (data.axis < depth) couples("it writes rows by their number");
+  if (indices.varies()) couples("indices of one row refer to entries of all rows");
+  if (data.axis < depth) couples("it writes rows by their index");
   const size_t axis = index_rank - 1 + data.axis - depth;
   const bool fits =
       updates.is_rows() && updates.axis == axis && (*updates.dims)[axis] == (*data.dims)[data.axis];
-  if (!fits) unproven("what is written is not of the rows");
+  if (!fits) unproven("the updates do not belong to the same rows");
   call.set(0, Value::rows(call.dims(at.data), data.axis));
 }
 
@@ -252,7 +252,7 @@ void sampled(Call& call) {
   if (call.all_same()) return;
   const bool both = data.is_rows() && grid.is_rows() && data.axis == 0 && grid.axis == 0 &&
                     (*data.dims)[0] == (*grid.dims)[0];
-  if (!both) couples("the grid is not each row's own");
+  if (!both) couples("the grid is not per row");
   Dims out = call.fresh_dims(call.rank(0));
   out[0] = call.dims(0)[0];
   out[1] = call.dims(0)[1];
@@ -265,8 +265,8 @@ std::vector<Rule> gather_rules() {
   const char* const family = "Indices";
   return {
       {family,
-       "Rows of a constant by the rows' indices; entries along other axes by constant indices; "
-       "each row's own entry by 0, ..., N - 1.",
+       "It selects rows of a constant by each row's indices, entries along other axes by constant "
+       "indices, or each row's own entry by 0, ..., N - 1.",
        "",
        {"Gather"},
        gather,
@@ -275,33 +275,33 @@ std::vector<Rule> gather_rules() {
        false,
        true},
       {family,
-       "Indices and updates are of the same row, along another axis.",
+       "Indices and updates belong to the same row and are along another axis.",
        "",
        {"GatherElements", "Scatter", "ScatterElements"},
        elements},
       {family,
-       "The row is a batch dim, or a column of the indices that is 0, ..., N - 1.",
+       "The rows are a batch dimension, or a column of the indices that is 0, ..., N - 1.",
        "",
        {"GatherND"},
        gather_nd,
        false,
        true},
       {family,
-       "The row is a column of the indices that is 0, ..., N - 1, or not indexed.",
+       "The rows are a column of the indices that is 0, ..., N - 1, or are not indexed.",
        "",
        {"ScatterND"},
        scatter_nd,
        false,
        true},
       {family,
-       "The row is a column of the indices that is 0, ..., N - 1, or not indexed.",
+       "The rows are a column of the indices that is 0, ..., N - 1, or are not indexed.",
        "serval",
        {"ScatterExtreme"},
        scatter_extreme,
        false,
        true},
       {family, "The depth is a constant.", "", {"OneHot"}, one_hot},
-      {family, "The grid is each row's own.", "", {"GridSample"}, sampled},
+      {family, "Each row has its own grid.", "", {"GridSample"}, sampled},
   };
 }
 

@@ -25,7 +25,7 @@ Dims target_of(Call& call, const Value& data, const Dims& cells) {
   for (size_t i = 0; i < cells.size(); ++i) {
     if (cells[i].is(-1)) open = i;
     if (cells[i].is(0) && !zero_is_zero) {
-      if (i >= data.rank()) unproven("a 0 in the shape is beyond the rank");
+      if (i >= data.rank()) unproven("a 0 in the shape is out of range");
       target.push_back((*data.dims)[i]);
     } else {
       target.push_back(cells[i].is(-1) ? Dim(1) : cells[i]);
@@ -35,7 +35,7 @@ Dims target_of(Call& call, const Value& data, const Dims& cells) {
   const Dim total = product(*data.dims), others = product(target);
   if (const std::optional<Dim> rest = divide(total, others)) target[open] = *rest;
   else if (others.power == total.power) target[open] = call.fresh();
-  else unproven("the -1 of the new shape is not known to hold whole rows");
+  else unproven("the -1 of the new shape may not contain whole rows");
   return target;
 }
 
@@ -45,7 +45,7 @@ void reshape(Call& call) {
   Dims cells;
   if (call.opset() < 5 && call.node().is_onnx()) {
     const std::vector<int64_t>* shape = call.integers("shape");
-    if (shape == nullptr) unproven("no shape");
+    if (shape == nullptr) unproven("it has no shape");
     cells.assign(shape->begin(), shape->end());
   } else if (call.in(1).cells) {
     cells = *call.in(1).cells;
@@ -59,7 +59,8 @@ void reshape(Call& call) {
   }
   if (!data.varies()) {
     for (const Dim& cell : cells) {
-      if (cell.has_rows()) couples("a tensor that is the same for all rows gets their number");
+      if (cell.has_rows())
+        couples("the shape of a tensor that all rows share contains the number of rows");
     }
     Value out = data.dims ? Value::same(target_of(call, data, cells))
                           : Value::same(call.fresh_dims(cells.size()));
@@ -81,7 +82,7 @@ void flatten(Call& call) {
   const auto rank = static_cast<int64_t>(dims.size());
   int64_t axis = call.integer("axis", 1);
   if (axis < 0) axis += rank;
-  if (axis < 0 || axis > rank) unproven("an axis beyond the rank");
+  if (axis < 0 || axis > rank) unproven("an axis is out of range");
   const auto at = static_cast<size_t>(axis);
   const Dims target = {product(dims, 0, at), product(dims, at, dims.size())};
   call.set(0, bare(reshaped(call, data, target)));
@@ -94,7 +95,7 @@ void transpose(Call& call) {
   if (const std::vector<int64_t>* perm = call.integers("perm")) order = *perm;
   else
     for (size_t i = dims.size(); i-- > 0;) order.push_back(static_cast<int64_t>(i));
-  if (order.size() != dims.size()) unproven("an order of another rank");
+  if (order.size() != dims.size()) unproven("perm has a different rank");
   Dims out;
   size_t axis = 0;
   for (size_t i = 0; i < order.size(); ++i) {
@@ -118,17 +119,17 @@ void squeeze(Call& call) {
   const Dims& dims = call.dims(0);
   const std::optional<std::vector<int64_t>> axes = call.axes("axes", 1);
   const bool rows = data.varies() && data.kind != Kind::Counts;
-  if (!axes && rows) couples("without axes it drops the axis of the rows where there is one row");
+  if (!axes && rows) couples("without axes it drops the batch axis if there is one row");
   Dims out;
   size_t axis = data.axis;
   for (size_t i = 0; i < dims.size(); ++i) {
-    if (!axes && !dims[i].is_number()) unproven("which axes it drops is not known");
+    if (!axes && !dims[i].is_number()) unproven("the axes that it drops are not known");
     const bool dropped = axes ? has_axis(*axes, i, dims.size()) : dims[i].is(1);
     if (!dropped) {
       out.push_back(dims[i]);
       continue;
     }
-    if (rows && i == data.axis) couples("it drops the axis of the rows");
+    if (rows && i == data.axis) couples("it drops the batch axis");
     if (rows && i < data.axis) --axis;
   }
   call.set(0, with_dims(data, std::move(out), axis));
@@ -148,7 +149,7 @@ void unsqueeze(Call& call) {
       out.push_back(1);
       continue;
     }
-    if (from >= dims.size()) unproven("an axis is given twice");
+    if (from >= dims.size()) unproven("an axis occurs twice");
     if (from == data.axis) axis = i;
     out.push_back(dims[from++]);
   }
@@ -188,15 +189,17 @@ void expand(Call& call) {
     const Dim wanted = given ? (*shape.cells)[i + shape.cells->size() - rank] : Dim(1);
     const bool rows = data.varies() && has && i + dims.size() - rank == data.axis;
     if (own == wanted || wanted.is(1)) out[i] = own;
-    else if (rows) couples("the axis of the rows is expanded to another size");
+    else if (rows) couples("the batch axis is expanded to another size");
     else if (own.is(1)) out[i] = wanted;
-    else if (wanted.power != 0) couples("an axis of several entries is expanded to the rows");
+    else if (wanted.power != 0)
+      couples("an axis with several entries is expanded to the number of rows");
     else out[i] = own.is_number() ? own : call.fresh();
   }
   if (data.varies()) {
     for (size_t i = 0; i < rank; ++i) {
       const bool rows = i == data.axis + rank - dims.size();
-      if (!rows && out[i].power != 0) couples("every row meets all rows: it is repeated by N");
+      if (!rows && out[i].power != 0)
+        couples("every row is combined with all rows: it is repeated N times");
     }
     return call.set(0, moved(data, std::move(out), data.axis + rank - dims.size()));
   }
@@ -214,12 +217,12 @@ void tile(Call& call) {
     return call.set(0, Value::same());
   }
   const Dims& dims = call.dims(0);
-  if (repeats.cells->size() != dims.size()) unproven("repeats of another rank");
+  if (repeats.cells->size() != dims.size()) unproven("repeats has a different rank");
   Dims out;
   for (size_t i = 0; i < dims.size(); ++i) {
     const Dim& times = (*repeats.cells)[i];
     if (data.varies() && i == data.axis && !times.is(1)) couples("it repeats all rows");
-    if (data.varies() && times.power != 0) couples("every row is repeated by their number");
+    if (data.varies() && times.power != 0) couples("every row is repeated N times");
     out.push_back(dims[i] * times);
   }
   if (data.varies()) return call.set(0, moved(data, std::move(out), data.axis));
@@ -236,7 +239,8 @@ std::vector<Stride> columns_of(Call& call) {
       columns.insert(columns.end(), value.columns.begin(), value.columns.end());
       continue;
     }
-    if (!last.is_number() || last.number < 0 || last.number > 64) couples("numbers of rows");
+    if (!last.is_number() || last.number < 0 || last.number > 64)
+      couples("it mixes the numbers of rows");
     const Stride one = value.kind == Kind::Numbers ? value.stride : Stride{};
     columns.insert(columns.end(), static_cast<size_t>(last.number), one);
   }
@@ -274,7 +278,7 @@ void concat(Call& call) {
   bool numbers = false;
   for (size_t i = 0; i < call.count(); ++i) {
     const Value& value = call.in(i);
-    if (value.kind == Kind::Counts) couples("the number of rows is put beside other values");
+    if (value.kind == Kind::Counts) couples("the number of rows is concatenated with other values");
     if (value.varies() && first == nullptr) first = &value;
     numbers |= value.kind == Kind::Numbers || value.kind == Kind::Columns;
   }
@@ -283,7 +287,7 @@ void concat(Call& call) {
   Dims dims = call.dims(0);
   std::optional<Dim> sum = Dim(0);
   for (size_t i = 0; i < call.count(); ++i) {
-    if (call.rank(i) != rank) unproven("inputs of several ranks");
+    if (call.rank(i) != rank) unproven("the inputs have different ranks");
     const Dim& own = call.dims(i)[along];
     if (own.is_number() && sum) sum = sum->number + own.number;
     else sum.reset();
@@ -298,10 +302,10 @@ void concat(Call& call) {
   for (size_t i = 0; i < call.count(); ++i) {
     const Value& value = call.in(i);
     if (!value.varies()) {
-      unproven("an input that is the same for all rows is put beside them without their number");
+      unproven("an input that all rows share is concatenated, but lacks a batch axis");
     }
     if (value.axis != first->axis) couples("the rows are on different axes");
-    if (!((*value.dims)[value.axis] == rows)) unproven("inputs with other numbers of rows");
+    if (!((*value.dims)[value.axis] == rows)) unproven("the inputs have different numbers of rows");
   }
   dims[first->axis] = rows;
   Value out = Value::rows(std::move(dims), first->axis);
@@ -320,7 +324,7 @@ void split(Call& call) {
   const size_t along = axis_of(call.integer("axis", 0), dims.size());
   call.need_same(1, "the sizes");
   if (data.varies() && data.kind != Kind::Counts && along == data.axis) {
-    couples("it takes the rows apart");
+    couples("it splits the rows");
   }
   std::optional<std::vector<int64_t>> sizes = call.numbers(1);
   if (const std::vector<int64_t>* given = call.integers("split")) sizes = *given;
@@ -336,9 +340,9 @@ void split(Call& call) {
     Dims out = dims;
     out[along] = sized ? Dim((*sizes)[i]) : call.fresh();
     if (data.cells) {
-      if (!sized || dims.size() != 1) couples("it takes the number of rows apart");
+      if (!sized || dims.size() != 1) couples("it splits the number of rows");
       const size_t size = static_cast<size_t>((*sizes)[i]);
-      if (at + size > data.cells->size()) unproven("sizes over the axis");
+      if (at + size > data.cells->size()) unproven("the sizes exceed the axis");
       const auto begin = data.cells->begin() + static_cast<std::ptrdiff_t>(at);
       call.set(i, Value::integers(out, Dims(begin, begin + static_cast<std::ptrdiff_t>(size))));
       at += size;
@@ -351,8 +355,8 @@ void split(Call& call) {
 void blocks(Call& call) {
   const Value& data = call.in(0);
   const Dims& dims = call.dims(0);
-  if (dims.size() != 4) unproven("a tensor that is not an image");
-  if (data.varies() && data.axis != 0) couples("the rows are on an axis that is rearranged");
+  if (dims.size() != 4) unproven("the input is not an image");
+  if (data.varies() && data.axis != 0) couples("the batch axis is rearranged");
   Dims out = call.fresh_dims(4);
   out[0] = dims[0];
   const Dim block = call.integer("blocksize", 1);
@@ -373,7 +377,7 @@ void trilu(Call& call) {
   const Value& data = call.in(0);
   const size_t rank = call.rank(0);
   call.need_same(1, "the diagonal");
-  if (data.varies() && data.axis + 2 >= rank) couples("it masks rows by their number");
+  if (data.varies() && data.axis + 2 >= rank) couples("it masks rows by their index");
   call.set(0, bare(data));
 }
 
@@ -383,15 +387,15 @@ void reverse_sequence(Call& call) {
   const size_t batch = axis_of(call.integer("batch_axis", 1), rank);
   const size_t time = axis_of(call.integer("time_axis", 0), rank);
   if (!data.varies() && !lengths.varies()) return call.set(0, bare(data));
-  if (data.varies() && data.axis == time) couples("it turns the rows around");
+  if (data.varies() && data.axis == time) couples("it reverses the rows");
   if (data.varies() && data.axis == batch) {
     if (!lengths.is_rows() || !((*lengths.dims)[0] == (*data.dims)[batch])) {
-      unproven("the lengths are not one for each row");
+      unproven("there is not one length for each row");
     }
   } else {
     call.need_same(1, "the lengths");
   }
-  if (!data.is_rows()) unproven("rows only in the lengths");
+  if (!data.is_rows()) unproven("only the lengths have rows");
   call.set(0, bare(data));
 }
 
@@ -401,49 +405,49 @@ std::vector<Rule> layout_rules() {
   const char* const family = "Layout";
   return {
       {family,
-       "The rows stay the major part of one axis: what is before it keeps its size. "
-       "N is followed through Shape, Gather, Concat and arithmetic.",
+       "The rows stay the major part of one axis: the axes before it keep their sizes. "
+       "N is tracked through Shape, Gather, Concat and arithmetic.",
        "",
        {"Reshape"},
        reshape,
        true,
        true},
       {family, "The rows stay the major part of one axis.", "", {"Flatten"}, flatten},
-      {family, "The axis of the rows moves along.", "", {"Transpose"}, transpose, false, true},
+      {family, "The batch axis is permuted as a whole.", "", {"Transpose"}, transpose, false, true},
       {family,
-       "The axis of the rows stays; without axes it would depend on there being one row.",
+       "The batch axis is kept. Without axes the result would differ for a batch of one row.",
        "",
        {"Squeeze"},
        squeeze,
        true,
        true},
-      {family, "The axis of the rows stays.", "", {"Unsqueeze"}, unsqueeze, true, true},
+      {family, "The batch axis is kept.", "", {"Unsqueeze"}, unsqueeze, true, true},
       {family,
-       "Only other axes are repeated, or a constant once for each row.",
+       "Only other axes are repeated, or a constant is repeated once for each row.",
        "",
        {"Expand"},
        expand,
        true,
        true},
       {family,
-       "Only other axes are repeated, or a constant once for each row.",
+       "Only other axes are repeated, or a constant is repeated once for each row.",
        "",
        {"Tile"},
        tile,
        true,
        true},
       {family,
-       "Along another axis than the rows', which all inputs have on the same one.",
+       "It works along an axis other than the batch axis, which is the same in all inputs.",
        "",
        {"Concat"},
        concat,
        true,
        true},
-      {family, "Along another axis than the rows'.", "", {"Split"}, split, true},
+      {family, "It works along an axis other than the batch axis.", "", {"Split"}, split, true},
       {family, "The rows are on the first axis.", "", {"DepthToSpace", "SpaceToDepth"}, blocks},
       {family, "The rows are not on the last two axes.", "", {"Trilu"}, trilu},
       {family,
-       "The rows are on the batch axis and have a length each.",
+       "The rows are on the batch axis, and there is a length for each.",
        "",
        {"ReverseSequence"},
        reverse_sequence},

@@ -22,7 +22,7 @@ void batch_normalization(Call& call) {
                         : call.opset() < 14 ? named > 1
                                             : call.integer("training_mode", 0) != 0;
   if (training) couples("it runs in training mode: mean and variance are those of the batch");
-  if (data.varies() && data.axis == 1) couples("the rows are on the axis of the channels");
+  if (data.varies() && data.axis == 1) couples("the rows are on the channel axis");
   call.set(0, bare_normal(data));
 }
 
@@ -30,7 +30,7 @@ void batch_normalization(Call& call) {
 void instance(Call& call) {
   const Value& data = call.in(0);
   for (size_t i = 1; i < call.count(); ++i) call.need_same(i, "a parameter");
-  if (data.varies() && data.axis != 0) couples("the mean goes over the rows");
+  if (data.varies() && data.axis != 0) couples("the mean is computed over the rows");
   call.set(0, bare_normal(data));
 }
 
@@ -39,13 +39,13 @@ void layer(Call& call) {
   const Value& data = call.in(0);
   const size_t rank = call.rank(0);
   const size_t axis = axis_of(call.integer("axis", -1), rank);
-  if (data.varies() && data.axis >= axis) couples("the mean goes over the rows");
+  if (data.varies() && data.axis >= axis) couples("the mean is computed over the rows");
   std::vector<const Value*> values;
   for (size_t i = 0; i < call.count(); ++i) {
     if (call.has(i)) values.push_back(&call.in(i));
   }
   Value out = broadcast(call, values);
-  if (out.rank() != rank || out.axis != data.axis) unproven("a scale of a higher rank");
+  if (out.rank() != rank || out.axis != data.axis) unproven("the rank of a scale is too high");
   call.set(0, std::move(out));
   Dims means = call.dims(0);
   std::fill(means.begin() + static_cast<std::ptrdiff_t>(axis), means.end(), Dim(1));
@@ -62,8 +62,8 @@ void skip_layer(Call& call) {
     values.push_back(&call.in(i));
   }
   Value out = broadcast(call, values);
-  if (out.varies() && out.axis + 1 == out.rank()) couples("the mean goes over the rows");
-  if (out.rank() != rank) unproven("inputs of several ranks");
+  if (out.varies() && out.axis + 1 == out.rank()) couples("the mean is computed over the rows");
+  if (out.rank() != rank) unproven("the inputs have different ranks");
   Dims means = *out.dims;
   means.back() = 1;
   call.set(0, out);
@@ -76,7 +76,7 @@ void over_one_axis(Call& call) {
   const int64_t fallback = call.op() == "LRN" ? 1 : -1;
   const int64_t axis = call.op() == "LRN" ? 1 : call.integer("axis", fallback);
   if (data.varies() && axis_of(axis, call.rank(0)) == data.axis) {
-    couples("the sum goes over the rows");
+    couples("the sum is computed over the rows");
   }
   call.set(0, bare_normal(data));
 }
@@ -86,7 +86,7 @@ void mean_variance(Call& call) {
   std::vector<int64_t> axes = {0, 2, 3};
   if (const std::vector<int64_t>* given = call.integers("axes")) axes = *given;
   if (data.varies() && has_axis(axes, data.axis, call.rank(0))) {
-    couples("the mean goes over the rows");
+    couples("the mean is computed over the rows");
   }
   call.set(0, bare_normal(data));
 }
@@ -99,7 +99,7 @@ void softmax(Call& call) {
   const size_t rank = call.rank(0);
   const size_t axis = axis_of(call.integer("axis", one ? -1 : 1), rank);
   if (data.varies() && (one ? axis == data.axis : axis <= data.axis)) {
-    couples("the sum goes over the rows");
+    couples("the sum is computed over the rows");
   }
   for (size_t i = 1; i < call.count(); ++i) call.need_same(i, "a parameter");
   call.set(0, bare_normal(data));
@@ -110,22 +110,22 @@ void softmax(Call& call) {
 std::vector<Rule> normal_rules() {
   const char* const family = "Normalisations";
   const char* const first = "The rows are on the first axis.";
-  const char* const other = "Over other axes than the rows'.";
+  const char* const other = "It reduces axes other than the batch axis.";
   return {
       {family,
-       "Not in training mode; the rows are not on the axis of the channels.",
+       "Not in training mode; the rows are not on the channel axis.",
        "",
        {"BatchNormalization"},
        batch_normalization},
       {family, first, "", {"GroupNormalization", "InstanceNormalization"}, instance},
       {family, first, "com.microsoft", {"GroupNorm"}, instance},
       {family,
-       "From an axis on that is after the rows'.",
+       "It normalizes from an axis after the batch axis on.",
        "",
        {"LayerNormalization", "RMSNormalization", "SimplifiedLayerNormalization"},
        layer},
       {family,
-       "From an axis on that is after the rows'.",
+       "It normalizes from an axis after the batch axis on.",
        "com.microsoft",
        {"SimplifiedLayerNormalization"},
        layer},
@@ -137,7 +137,7 @@ std::vector<Rule> normal_rules() {
       {family, other, "", {"LRN", "LpNormalization"}, over_one_axis},
       {family, other, "", {"MeanVarianceNormalization"}, mean_variance},
       {family,
-       "Along another axis than the rows'. Before opset 13 the sum goes over all axes from "
+       "It works along an axis other than the batch axis. Before opset 13 it sums all axes from "
        "`axis` on.",
        "",
        {"Hardmax", "LogSoftmax", "Softmax"},

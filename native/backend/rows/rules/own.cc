@@ -16,7 +16,7 @@ void last_input(Call& call) { call.set(0, call.in(call.count() - 1)); }
 void checked(Call& call) {
   const Value& passed = call.in(call.count() - 1);
   if (call.in(0).kind == Kind::Counts && (passed.kind == Kind::Same || passed.is_rows())) {
-    couples("the number of rows decides what is refused");
+    couples("whether it refuses depends on the number of rows");
   }
   last_input(call);
 }
@@ -25,7 +25,7 @@ void checked(Call& call) {
 void required(Call& call) {
   const Kind flags = call.in(0).kind;
   if (flags != Kind::Same && flags != Kind::Rows) {
-    couples("the number of rows decides what is refused");
+    couples("whether it refuses depends on the number of rows");
   }
   last_input(call);
 }
@@ -35,14 +35,15 @@ void slice_ends(Call& call) {
   const Value &dims = call.in(0), &begin = call.in(1), &sizes = call.in(2);
   for (const Value* value : {&dims, &begin, &sizes}) {
     if (value->kind == Kind::Counts || !value->varies()) continue;
-    couples("values of the rows decide where it ends");
+    couples("its end depends on the values of the rows");
   }
   if (!dims.cells || !begin.cells || !sizes.cells) {
-    if (!call.all_same()) unproven("where it ends is computed");
+    if (!call.all_same()) unproven("its end is computed");
     return call.set(0, Value::same());
   }
   const size_t rank = dims.cells->size();
-  if (begin.cells->size() != rank || sizes.cells->size() != rank) unproven("sizes of another rank");
+  if (begin.cells->size() != rank || sizes.cells->size() != rank)
+    unproven("sizes has a different rank");
   Dims ends;
   for (size_t i = 0; i < rank; ++i) {
     const Dim &whole = (*dims.cells)[i], &from = (*begin.cells)[i], &size = (*sizes.cells)[i];
@@ -55,7 +56,7 @@ void slice_ends(Call& call) {
     std::optional<Dim> end;
     if (counted) end = fold(call.symbols(), "Add", args);
     else if (whole.power == 0 && from.power == 0 && size.power == 0) end = call.fresh();
-    if (!end) couples("the number of rows decides where it ends");
+    if (!end) couples("its end depends on the number of rows");
     ends.push_back(*end);
   }
   call.set(0, Value::integers({static_cast<int64_t>(rank)}, std::move(ends)));
@@ -100,11 +101,11 @@ void inverse(Call& call) {
 void searched(Call& call) {
   if (call.all_same()) return;
   const Value &sorted = call.in(0), &values = call.in(1);
-  if (!values.is_rows()) couples("the values are not each row's own");
+  if (!values.is_rows()) couples("the values do not belong to the same rows");
   const bool own = sorted.is_rows() && sorted.axis == 0 && values.axis == 0 &&
                    (*sorted.dims)[0] == (*values.dims)[0];
   const bool one_for_all = !sorted.varies() && values.axis == 1;
-  if (!own && !one_for_all) couples("values are looked up in other rows");
+  if (!own && !one_for_all) couples("values are looked up in the lists of other rows");
   call.set(0, moved(values, call.dims(1), values.axis));
 }
 
@@ -112,21 +113,21 @@ void searched(Call& call) {
 void pooled(Call& call) {
   const Value& data = call.in(0);
   if (call.all_same()) return;
-  if (call.rank(0) != 4 || data.axis != 0) couples("the rows are on an axis that windows go over");
+  if (call.rank(0) != 4 || data.axis != 0) couples("its windows span the batch axis");
   Dims out = call.fresh_dims(4);
   out[0] = call.dims(0)[0];
   out[3] = call.dims(0)[3];
   call.set(0, Value::rows(out, 0));
   if (call.integer("with_batch", 0) == 0) return call.set(1, Value::rows(std::move(out), 0));
-  call.set(1, Value::mixed(std::make_shared<Why>(
-                  Why{true, "the places that it answers are counted over all rows"})));
+  call.set(1, Value::mixed(
+                  std::make_shared<Why>(Why{true, "the indices that it returns count all rows"})));
 }
 
 // Strings, from which stop words are removed.
 void normalized(Call& call) {
   const ort::OnnxAttribute* words = call.node().attribute("stopwords");
   if (call.in(0).varies() && words != nullptr && !words->text.empty()) {
-    couples("stop words are taken out of the list of all rows");
+    couples("stop words are removed from the list of all rows");
   }
   call.set(0, moved(call.in(0), call.dims(0), call.in(0).axis));
 }
@@ -135,7 +136,7 @@ void normalized(Call& call) {
 void encoded_images(Call& call) {
   if (call.all_same()) return;
   const Value& data = call.in(0);
-  if (data.axis + 3 >= call.rank(0)) couples("the rows are an axis of the image");
+  if (data.axis + 3 >= call.rank(0)) couples("the batch axis is an axis of the image");
   call.set(0, moved(data, Dims(call.dims(0).begin(), call.dims(0).end() - 3), data.axis));
 }
 
@@ -160,7 +161,7 @@ void encoded_messages(Call& call) {
     const bool own = call.in(i).is_rows() && call.rank(i) == call.rank(0) &&
                      call.in(i).axis == sizes.axis && sizes.axis + 1 < call.rank(0) &&
                      call.dims(i)[sizes.axis] == call.dims(0)[sizes.axis];
-    if (!own) couples("the values are not each row's own");
+    if (!own) couples("the values do not belong to the same rows");
   }
   call.set(0, moved(sizes, Dims(call.dims(0).begin(), call.dims(0).end() - 1), sizes.axis));
 }
@@ -194,7 +195,7 @@ void lookup(Call& call) {
   for (size_t i = 1; i < call.count(); ++i) call.need_same(i, "the table");
   const Value& keys = call.in(0);
   if (keys.kind == Kind::Pieces) return call.set(0, pieces_of(call));
-  if (keys.kind == Kind::Extents) couples("the longest row is looked up");
+  if (keys.kind == Kind::Extents) couples("the length of the longest row is looked up");
   if (call.all_same() && (!keys.dims || !call.in(3).dims)) return call.set(0, Value::same());
   Dims out = call.dims(0);
   const Dims& values = call.dims(3);
@@ -204,8 +205,8 @@ void lookup(Call& call) {
 
 void fingerprint(Call& call) {
   const Value& data = call.in(0);
-  if (call.rank(0) == 0) unproven("a tensor without rows");
-  if (data.varies() && data.axis != 0) couples("a fingerprint is that of several rows");
+  if (call.rank(0) == 0) unproven("the input has no rows");
+  if (data.varies() && data.axis != 0) couples("a fingerprint is computed from several rows");
   call.set(0, moved(data, {call.dims(0)[0], 8}, 0));
 }
 
@@ -216,7 +217,7 @@ void counted(Call& call) {
     if (i == 2 && call.has(2) && call.in(2).is_rows()) {
       const bool own =
           call.in(2).axis == 0 && call.rank(2) == 2 && call.dims(2)[0] == call.dims(0)[0];
-      if (!own) couples("the weights are not each row's own");
+      if (!own) couples("the weights do not belong to the same rows");
       continue;
     }
     call.need_same(i, "a parameter");
@@ -253,17 +254,17 @@ void over_last(Call& call, size_t count) {
   for (size_t i = 0; i < call.count(); ++i) {
     const Value& value = call.in(i);
     if (!value.varies()) continue;
-    if (value.axis + count >= call.rank(i)) couples("the rows are an axis that it goes over");
+    if (value.axis + count >= call.rank(i)) couples("it iterates over the batch axis");
     if (rows != nullptr && (rows->axis != value.axis || rows->rank() != value.rank() ||
                             !((*rows->dims)[rows->axis] == (*value.dims)[value.axis]))) {
-      couples("rows of one input meet other rows of another");
+      couples("rows of one input are combined with different rows of another");
     }
     rows = &value;
   }
   if (rows == nullptr) return;
   for (size_t i = 0; i < call.count(); ++i) {
     if (call.in(i).varies() || call.op().find("FFT") != std::string_view::npos) continue;
-    if (call.rank(i) > count) unproven("a batch that is the same for all rows");
+    if (call.rank(i) > count) unproven("all rows share the same batch");
   }
   const Dim own = (*rows->dims)[rows->axis];
   for (size_t i = 0; i < call.output_count(); ++i) {
@@ -282,7 +283,7 @@ void over_last(Call& call, size_t count) {
 void matrices(Call& call) {
   const Value& first = call.in(0);
   if (first.varies() && call.count() > 1 && !call.in(1).varies()) {
-    unproven("a batch that is the same for all rows");
+    unproven("all rows share the same batch");
   }
   over_last(call, 2);
 }
@@ -300,59 +301,64 @@ void trees(Call& call) {
     const Value& value = call.in(i);
     if (!value.varies()) continue;
     if (!value.is_rows() || value.axis != 0) couples("the rows are on another axis");
-    if (!first && !(rows == (*value.dims)[0])) unproven("inputs with other numbers of rows");
+    if (!first && !(rows == (*value.dims)[0]))
+      unproven("the inputs have different numbers of rows");
     rows = (*value.dims)[0];
     first = false;
   }
   if (call.op() == "BoostedTreesPredict") {
     return call.set(0, Value::rows({rows, call.fresh()}, 0));
   }
-  unproven("buckets of features");
+  unproven("BoostedTreesBucketize has no rule");
 }
 
 // The text of this coupling.
-constexpr const char* kLengths = "how many entries it answers depends on the values of all rows";
+constexpr const char* kLengths = "its number of entries depends on the values of all rows";
 
 // Rules of checks, and of operators that equal TensorFlow's of these names.
 std::vector<Rule> check_rules(const char* family) {
   return {
       {family,
-       "Indices and sizes go on unchanged; what refuses them does not depend on the other rows.",
+       "Indices and sizes pass unchanged; whether they are refused does not depend on other rows.",
        "serval",
        {"BroadcastDims", "CheckIndices", "CheckTuples"},
        checked,
        true,
        true},
       {family,
-       "The value goes on unchanged; the flags are those of the rows.",
+       "The value passes unchanged; the flags belong to the rows.",
        "serval",
        {"Require"},
        required,
        true,
        true},
-      {family, "N is followed as a number.", "serval", {"SliceEnds"}, slice_ends, true},
+      {family, "N is tracked as a number.", "serval", {"SliceEnds"}, slice_ends, true},
       {family, "The same for all rows.", "serval", {"PadsOf"}, pads_of, true},
       {family, "The same for all rows.", "serval", {"ReductionAxes"}, reduction_axes},
       {family, "The same for all rows.", "serval", {"InvertPermutation"}, inverse},
       {family,
-       "The sorted entries are each row's own, or one list for all.",
+       "Each row has its own sorted entries, or all share one list.",
        "serval",
        {"SearchSorted"},
        searched},
       {family,
-       "The rows are on the first axis; places count within each row.",
+       "The rows are on the first axis; indices count within each row.",
        "serval",
        {"MaxPoolWithArgmax"},
        pooled},
-      {family, "Without stop words.", "serval", {"NormalizeStrings"}, normalized},
-      {family, "The rows are no axis of the image.", "serval", {"EncodePng"}, encoded_images},
+      {family, "There are no stop words.", "serval", {"NormalizeStrings"}, normalized},
       {family,
-       "How many values each field has. The values are padded to the longest of the batch: those "
-       "are coupled.",
+       "The batch axis is not an axis of the image.",
+       "serval",
+       {"EncodePng"},
+       encoded_images},
+      {family,
+       "Only the number of values of each field: padding to the longest field of the batch couples "
+       "the values.",
        "serval",
        {"DecodeProto"},
        decoded_messages},
-      {family, "The fields are each row's own.", "serval", {"EncodeProto"}, encoded_messages},
+      {family, "Each row has its own fields.", "serval", {"EncodeProto"}, encoded_messages},
       {family,
        "The table is a constant.",
        "serval",
@@ -372,7 +378,7 @@ std::vector<Rule> serval_rules() {
   std::vector<Rule> rules = check_rules(family);
   const std::vector<Rule> others = {
       {family,
-       "What is guarded goes on unchanged.",
+       "The guarded value passes unchanged.",
        "serval",
        {"Checked1", "Checked2", "Checked3", "Checked4", "NoFeatures", "SomeIndices", "TopKCount",
         "TopKShape"},
@@ -380,7 +386,7 @@ std::vector<Rule> serval_rules() {
        true,
        true},
       {family,
-       "Every element for itself; parameters are the same for all rows.",
+       "Each element is computed independently; parameters are the same for all rows.",
        "serval",
        {"AsString",
         "BoostedTreesBucketize",
@@ -403,16 +409,20 @@ std::vector<Rule> serval_rules() {
         "Substr",
         "UnicodeTranscode"},
        element},
-      {family, "As elementwise operators.", "serval", {"ComplexAbs", "StringJoin"}, joined_texts},
       {family,
-       "Every text becomes numbers; all texts must have as many.",
+       "The same as for elementwise operators.",
+       "serval",
+       {"ComplexAbs", "StringJoin"},
+       joined_texts},
+      {family,
+       "Each string becomes numbers; all strings must contain the same count.",
        "serval",
        {"DecodePaddedRaw", "DecodeRaw"},
        raw},
       {family, "The rows are on the first axis.", "serval", {"Fingerprint"}, fingerprint},
       {family, "The rows are on the first axis of two.", "serval", {"DenseBincount"}, counted},
       {family,
-       "Along another axis than the rows', which is a constant.",
+       "It works along an axis other than the batch axis; the axis is a constant.",
        "serval",
        {"ReduceJoin"},
        join_axes},

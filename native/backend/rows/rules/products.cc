@@ -20,7 +20,7 @@ std::string batch_labels(size_t count, size_t of) {
 }
 
 MatrixLabels matrix_labels(size_t a, size_t b, bool a_turned = false, bool b_turned = false) {
-  if (a == 0 || b == 0) unproven("a product with a number");
+  if (a == 0 || b == 0) unproven("a product with a scalar");
   const size_t a_batch = a > 2 ? a - 2 : 0, b_batch = b > 2 ? b - 2 : 0;
   const size_t batch = std::max(a_batch, b_batch);
   MatrixLabels labels{batch_labels(a_batch, batch), batch_labels(b_batch, batch),
@@ -62,7 +62,7 @@ void mat_mul(Call& call) { call.set(0, product_of(call, 0, 1, false, false)); }
 
 void fused_mat_mul(Call& call) {
   if (call.integer("transBatchA", 0) != 0 || call.integer("transBatchB", 0) != 0) {
-    if (!call.all_same()) unproven("batch axes are turned");
+    if (!call.all_same()) unproven("transBatchA or transBatchB moves the batch axes");
   }
   const bool a = call.integer("transA", 0) != 0, b = call.integer("transB", 0) != 0;
   call.set(0, product_of(call, 0, 1, a, b));
@@ -79,7 +79,7 @@ void integer_product(Call& call) {
   if (call.in(0).is_rows() && call.has(2)) {
     const Dims& zero = call.dims(2);
     const bool one = zero.empty() || (zero.size() == 1 && zero[0].is(1));
-    if (!one) unproven("zero points are not one for all rows");
+    if (!one) unproven("zero points differ between rows");
   }
   call.set(0, product_of(call, 0, 1, false, false));
 }
@@ -94,7 +94,7 @@ void scaled_product(Call& call) {
   for (const size_t i : {size_t{1}, size_t{2}}) {
     const Dims& dims = call.dims(i);
     const bool one = dims.empty() || (dims.size() == 1 && dims[0].is(1));
-    if (!one && call.in(0).varies()) unproven("scales are not one for all rows");
+    if (!one && call.in(0).varies()) unproven("scales differ between rows");
   }
   const bool turned_a = gemm && call.integer("transA", 0) != 0;
   const bool turned_b = gemm && call.integer("transB", 0) != 0;
@@ -107,7 +107,7 @@ void packed_product(Call& call) {
   for (size_t i = 1; i < call.count(); ++i) call.need_same(i, "the weights");
   const Value& data = call.in(0);
   const size_t rank = call.rank(0);
-  if (data.varies() && data.axis + 1 == rank) couples("the sum goes over the rows");
+  if (data.varies() && data.axis + 1 == rank) couples("the sum is computed over the rows");
   Dims out = call.dims(0);
   const int64_t columns = call.integer("N", -1);
   out.back() = columns >= 0 ? Dim(columns) : call.fresh();
@@ -142,12 +142,12 @@ Equation equation_of(Call& call) {
     if (c == ',') terms.emplace_back();
     else terms.back() += c;
   }
-  if (terms.size() != call.count()) unproven("an equation of other inputs");
+  if (terms.size() != call.count()) unproven("the equation has a different number of inputs");
   std::vector<size_t> hidden;
   for (size_t i = 0; i < terms.size(); ++i) {
     const bool open = terms[i].find("...") != std::string::npos;
     const size_t named = terms[i].size() - (open ? 3 : 0);
-    if (call.rank(i) < named) unproven("an equation of other ranks");
+    if (call.rank(i) < named) unproven("the equation does not fit the ranks of the inputs");
     hidden.push_back(open ? call.rank(i) - named : 0);
   }
   const size_t most = *std::max_element(hidden.begin(), hidden.end());
@@ -184,7 +184,7 @@ void einsum(Call& call) {
 void of_matrices(Call& call) {
   const Value& data = call.in(0);
   const size_t rank = call.rank(0);
-  if (data.varies() && data.axis + 2 >= rank) couples("the rows are an axis of the matrix");
+  if (data.varies() && data.axis + 2 >= rank) couples("the batch axis is an axis of the matrix");
   Dims out = call.dims(0);
   out.resize(rank < 2 ? 0 : rank - 2);
   call.set(0, moved(data, std::move(out), data.axis));
@@ -195,7 +195,7 @@ void of_matrices(Call& call) {
 std::vector<Rule> product_rules() {
   const char* const family = "Products";
   const char* const says =
-      "The sum goes over another axis than the rows'. Rows of both inputs are on the same batch "
+      "It sums an axis other than the batch axis. Rows of both inputs are on the same batch "
       "axis; a constant has 1 entry or none there.";
   return {
       {family, says, "", {"MatMul"}, mat_mul},
@@ -204,17 +204,17 @@ std::vector<Rule> product_rules() {
       {family, says, "com.microsoft", {"FusedMatMul", "TransposeMatMul"}, fused_mat_mul},
       {family, says, "com.microsoft", {"FusedGemm"}, gemm},
       {family,
-       "As MatMul; scales and zero points are constants for all rows.",
+       "The same as for MatMul; scales and zero points are constants for all rows.",
        "",
        {"MatMulInteger"},
        integer_product},
       {family,
-       "As MatMul; scales and zero points are constants for all rows.",
+       "The same as for MatMul; scales and zero points are constants for all rows.",
        "",
        {"QLinearMatMul"},
        scaled_product},
       {family,
-       "As MatMul; scales and zero points are constants for all rows.",
+       "The same as for MatMul; scales and zero points are constants for all rows.",
        "com.microsoft",
        {"QGemm"},
        scaled_product},

@@ -10,8 +10,8 @@ void need_rows(Call& call, size_t index, size_t axis, const Dim& rows) {
   const Value& value = call.in(index);
   const bool fits = value.is_rows() && value.axis == axis && (*value.dims)[axis] == rows;
   if (fits) return;
-  if (value.varies()) couples("input " + std::to_string(index) + " has its rows elsewhere");
-  unproven("input " + std::to_string(index) + " is not one for each row");
+  if (value.varies()) couples("input " + std::to_string(index) + " has its rows on another axis");
+  unproven("input " + std::to_string(index) + " does not have one entry for each row");
 }
 
 // X, W, R, B, sequence_lens, initial_h, initial_c, P -> Y, Y_h, Y_c.
@@ -22,7 +22,7 @@ void recurrent(Call& call) {
   const Value& data = call.in(0);
   const bool rows_first = call.integer("layout", 0) != 0;
   const Dims& dims = call.dims(0);
-  if (dims.size() != 3) unproven("a sequence of another rank");
+  if (dims.size() != 3) unproven("the rank of the sequence is not 3");
   if (call.all_same()) return;
   const size_t batch = rows_first ? 0 : 1;
   if (!data.varies()) unproven("the sequence is the same for all rows");

@@ -22,7 +22,7 @@ bool reduced_cells(Call& call, const Value& data) {
   for (size_t i = 1; i < data.cells->size(); ++i) {
     const Dim args[] = {sum, (*data.cells)[i]};
     const std::optional<Dim> next = fold(call.symbols(), op, args);
-    if (!next) couples("what is computed depends on the number of rows");
+    if (!next) couples("the result depends on the number of rows");
     sum = *next;
   }
   const bool keeps = call.integer("keepdims", 1) != 0;
@@ -65,10 +65,10 @@ void reduce(Call& call) {
   } else if (!has_axes && reduced_cells(call, data)) {
     return;
   }
-  if (data.kind == Kind::Counts) couples("what is computed depends on the number of rows");
+  if (data.kind == Kind::Counts) couples("the result depends on the number of rows");
   if (!data.dims) return call.set(0, !keeps && !has_axes ? Value::same(Dims()) : Value::same());
   const std::vector<bool> gone = reduced_axes(call, data.rank(), 1 - at);
-  if (data.varies() && gone[data.axis]) couples("it goes over the rows");
+  if (data.varies() && gone[data.axis]) couples("it reduces the batch axis");
   call.set(0, reduced(data, gone, keeps));
 }
 
@@ -76,7 +76,7 @@ void reduce(Call& call) {
 void arg(Call& call) {
   const Value& data = call.in(0);
   const size_t axis = axis_of(call.integer("axis", 0), call.rank(0));
-  if (data.varies() && axis == data.axis) couples("it goes over the rows");
+  if (data.varies() && axis == data.axis) couples("it reduces the batch axis");
   std::vector<bool> gone(data.rank());
   gone[axis] = true;
   Value out = reduced(data, gone, call.integer("keepdims", 1) != 0);
@@ -88,7 +88,7 @@ void arg(Call& call) {
 void top(Call& call) {
   const size_t at = is_own(call) ? 1 : 0;
   const Value& data = call.in(at);
-  call.need_same(1 - at, "how many it answers");
+  call.need_same(1 - at, "the number of results");
   const size_t axis = axis_of(call.integer("axis", -1), call.rank(at));
   if (data.varies() && axis == data.axis) couples("it orders the rows");
   Dims out = call.dims(at);
@@ -108,7 +108,7 @@ void cumulate(Call& call) {
   if (data.varies()) {
     const std::optional<std::vector<int64_t>> axis = call.numbers(1);
     if (!axis || axis->size() != 1) unproven("the axis is computed");
-    if (axis_of(axis->front(), call.rank(0)) == data.axis) couples("it goes over the rows");
+    if (axis_of(axis->front(), call.rank(0)) == data.axis) couples("it reduces the batch axis");
   }
   Value out = data;
   out.cells.reset();
@@ -121,7 +121,7 @@ void cumulate(Call& call) {
 
 std::vector<Rule> reduction_rules() {
   const char* const family = "Reductions and order";
-  const char* const says = "Over other axes than the rows'.";
+  const char* const says = "It reduces axes other than the batch axis.";
   return {
       {family,
        says,
@@ -133,17 +133,17 @@ std::vector<Rule> reduction_rules() {
       {family, says, "serval", {"ReduceMax", "ReduceMin"}, reduce},
       {family, says, "", {"ArgMax", "ArgMin"}, arg},
       {family,
-       "Along another axis than the rows'; how many is the same for all rows.",
+       "It works along an axis other than the batch axis; the count is the same for all rows.",
        "",
        {"TopK"},
        top},
       {family,
-       "Along another axis than the rows'; how many is the same for all rows.",
+       "It works along an axis other than the batch axis; the count is the same for all rows.",
        "serval",
        {"TopK"},
        top},
       {family,
-       "Along another axis than the rows', which is a constant.",
+       "It works along an axis other than the batch axis; the axis is a constant.",
        "",
        {"CumProd", "CumSum"},
        cumulate},

@@ -69,12 +69,12 @@ Dim size_of(Call& call, const Cut& cut, const Dim& size) {
 
 // Slices integers that are all known, along their one axis.
 void slice_cells(Call& call, const Value& data, std::span<const Cut> cuts) {
-  if (data.rank() != 1 || cuts.size() > 1) couples("it takes the number of rows apart");
+  if (data.rank() != 1 || cuts.size() > 1) couples("it splits the number of rows");
   Dims cells = *data.cells;
   for (const Cut& cut : cuts) {
     const bool known = cut.start && cut.end && cut.step && cut.start->is_number() &&
                        cut.end->is_number() && cut.step->is_number();
-    if (!known || cut.step->number == 0) couples("it takes the number of rows apart");
+    if (!known || cut.step->number == 0) couples("it splits the number of rows");
     const auto size = static_cast<int64_t>(cells.size());
     const bool forward = cut.step->number > 0;
     const auto at = [&](const Dim& dim) {
@@ -103,12 +103,12 @@ void slice(Call& call) {
     const Dim size = out[cut.axis];
     if (data.varies() && cut.axis == data.axis) {
       if (is_whole(cut, size)) continue;
-      couples("it takes some of the rows");
+      couples("it selects some of the rows");
     }
     out[cut.axis] = size_of(call, cut, size);
-    if (cut.start && cut.start->power != 0) couples("the number of rows decides where it begins");
+    if (cut.start && cut.start->power != 0) couples("its start depends on the number of rows");
     const bool ends_with_rows = cut.end && cut.end->power != 0;
-    if (ends_with_rows) couples("the number of rows decides where it ends");
+    if (ends_with_rows) couples("its end depends on the number of rows");
   }
   for (size_t i = 1; i < call.count(); ++i) {
     if (call.has(i) && call.in(i).kind != Kind::Counts) call.need_same(i, "the length");
@@ -155,7 +155,7 @@ void pad(Call& call) {
     if (none) continue;
     if (data.varies() && axis == data.axis) {
       if (before && behind) couples("it adds rows");
-      unproven("the padding of the rows' axis is computed");
+      unproven("the padding of the batch axis is computed");
     }
     const bool known = before && behind && dims[axis].is_number();
     out[axis] = known ? Dim(dims[axis].number + *before + *behind) : call.fresh();
@@ -220,16 +220,16 @@ void resize(Call& call) {
     unproven("it crops by a region");
   }
   if (call.text("keep_aspect_ratio_policy", "stretch") != "stretch") {
-    unproven("the sizes of all axes decide the scale");
+    unproven("the scale depends on the sizes of all axes");
   }
   if (among && !keeps_rows(call, data, at, scales, sizes)) {
-    unproven("the axis of the rows is not known to keep its size");
+    unproven("the batch axis may change its size");
   }
   if (call.has(sizes) && call.in(sizes).cells) {
     for (size_t i = 0; i < call.in(sizes).cells->size(); ++i) {
       const Dim& cell = (*call.in(sizes).cells)[i];
       if (i == at && among) continue;
-      if (cell.power != 0) couples("another axis gets the number of rows");
+      if (cell.power != 0) couples("the number of rows becomes the size of another axis");
       if (call.integers("axes") == nullptr && i < out.size()) out[i] = cell;
     }
   }
@@ -240,7 +240,7 @@ void resize(Call& call) {
 void compress(Call& call) {
   const Value& data = call.in(0);
   const ort::OnnxAttribute* axis = call.node().attribute("axis");
-  call.need_same(1, "which entries stay");
+  call.need_same(1, "the condition");
   if (!data.varies()) return call.set(0, Value::same());
   if (axis == nullptr) couples("it flattens the rows and drops entries");
   const size_t along = axis_of(axis->integer, call.rank(0));
@@ -256,20 +256,25 @@ std::vector<Rule> selection_rules() {
   const char* const family = "Parts of axes";
   return {
       {family,
-       "Along other axes than the rows', to lengths that are the same for all rows.",
+       "It works along axes other than the batch axis, with lengths that are the same for all "
+       "rows.",
        "",
        {"Slice"},
        slice,
        true},
-      {family, "Nothing is added on the axis of the rows.", "", {"Pad"}, pad},
-      {family, "Nothing is added on the axis of the rows.", "com.microsoft", {"Pad"}, pad},
+      {family, "Nothing is added on the batch axis.", "", {"Pad"}, pad},
+      {family, "Nothing is added on the batch axis.", "com.microsoft", {"Pad"}, pad},
       {family,
-       "The axis of the rows keeps its size: a scale of 1, or N.",
+       "The batch axis keeps its size: its scale is 1, or its size N.",
        "",
        {"Resize", "Upsample"},
        resize,
        true},
-      {family, "Along another axis, by what is the same for all rows.", "", {"Compress"}, compress},
+      {family,
+       "It works along another axis, by a condition that is the same for all rows.",
+       "",
+       {"Compress"},
+       compress},
   };
 }
 

@@ -76,7 +76,7 @@ void range(Call& call) {
     return call.set(0, std::move(out));
   }
   if (!start || !delta || !start->is(0) || !delta->is(1) || limit->power != 1) {
-    couples("the number of rows decides");
+    couples("the result depends on the number of rows");
   }
   Value out = Value::rows({*limit}, 0);
   out.kind = Kind::Numbers;
@@ -85,7 +85,7 @@ void range(Call& call) {
 }
 
 void constant(Call& call) {
-  if (!call.all_same()) couples("its shape is that of the rows");
+  if (!call.all_same()) couples("its shape contains the number of rows");
   call.set(0, Value::same());
 }
 
@@ -94,8 +94,8 @@ void constant(Call& call) {
 std::vector<Rule> shape_rules() {
   const char* const family = "Shapes";
   return {
-      {family, "N is followed as a number.", "", {"Shape"}, shape, true, true},
-      {family, "N is followed as a number.", "", {"Size"}, size, true, true},
+      {family, "N is tracked as a number.", "", {"Shape"}, shape, true, true},
+      {family, "N is tracked as a number.", "", {"Size"}, size, true, true},
       {family,
        "At most one size is N; the rows are then on that axis.",
        "",
@@ -103,7 +103,7 @@ std::vector<Rule> shape_rules() {
        filled,
        true},
       {family,
-       "0, 1, ..., N - 1 is good for one use: to gather each row's own entry.",
+       "0, 1, ..., N - 1 has one use: to gather each row's own entry.",
        "",
        {"Range"},
        range,

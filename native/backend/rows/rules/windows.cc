@@ -7,14 +7,14 @@ namespace serval::rows {
 namespace {
 
 void need_first_axis(const Value& data) {
-  if (data.varies() && data.axis != 0) couples("the rows are on an axis that windows go over");
+  if (data.varies() && data.axis != 0) couples("its windows span the batch axis");
 }
 
 // [N, C, ...] -> [N, `channels`, unknown sizes].
 Value window_output(Call& call, const Value& data, const Dim& channels) {
   need_first_axis(data);
   const size_t rank = call.rank(0);
-  if (rank < 2) unproven("a tensor without channels");
+  if (rank < 2) unproven("the input has no channels");
   Dims out = call.fresh_dims(rank);
   out[0] = call.dims(0)[0];
   out[1] = channels;
@@ -121,7 +121,7 @@ void deformed(Call& call) {
     if (!call.has(i)) continue;
     const bool own =
         call.in(i).is_rows() && call.in(i).axis == 0 && call.dims(i)[0] == call.dims(0)[0];
-    if (!own) couples("the offsets are not each row's own");
+    if (!own) couples("the offsets do not belong to the same rows");
   }
   const Dims& weights = call.dims(1);
   call.set(0, window_output(call, call.in(0), weights.empty() ? call.fresh() : weights[0]));
@@ -137,7 +137,7 @@ void pooling(Call& call) {
     out[0] = call.dims(0)[0];
     return call.set(0, moved(data, std::move(out), 0));
   }
-  if (call.rank(0) < 2) unproven("a tensor without channels");
+  if (call.rank(0) < 2) unproven("the input has no channels");
   Value out = window_output(call, data, call.dims(0)[1]);
   if (call.op().find("Global") != std::string_view::npos) {
     for (size_t i = 2; i < out.rank(); ++i) (*out.dims)[i] = 1;
@@ -147,8 +147,8 @@ void pooling(Call& call) {
   call.set(0, std::move(out));
   if (call.output_count() < 2 || !data.varies()) return;
   if (call.node().outputs[1].empty()) return;
-  Value places = Value::mixed(std::make_shared<Why>(
-      Why{true, "the places that MaxPool answers are counted over all rows"}));
+  Value places = Value::mixed(
+      std::make_shared<Why>(Why{true, "the indices that MaxPool returns count all rows"}));
   call.set(1, std::move(places));
 }
 
@@ -187,7 +187,7 @@ void transform(Call& call) {
   }
   const size_t along = axis_of(axis, rank);
   if (data.varies() && (along == data.axis || data.axis + 1 == rank)) {
-    couples("the transform goes over the rows");
+    couples("the transform spans the batch axis");
   }
   Dims out = call.dims(0);
   out[along] = call.fresh();
@@ -210,14 +210,14 @@ std::vector<Rule> window_rules() {
        {"DeformConv"},
        deformed},
       {family,
-       "The rows are on the first axis. The places that MaxPool answers count all rows.",
+       "The rows are on the first axis. The indices that MaxPool returns count all rows.",
        "",
        {"AveragePool", "GlobalAveragePool", "GlobalLpPool", "GlobalMaxPool", "LpPool", "MaxPool"},
        pooling},
       {family, says, "com.microsoft", {"QLinearAveragePool", "QLinearGlobalAveragePool"}, pooling},
       {family, "The rows are on the first axis.", "", {"Col2Im"}, pictures},
       {family, "The rows are on the first axis.", "", {"STFT"}, transform},
-      {family, "Along another axis than the rows'.", "", {"DFT"}, transform},
+      {family, "It works along an axis other than the batch axis.", "", {"DFT"}, transform},
   };
 }
 

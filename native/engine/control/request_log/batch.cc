@@ -17,9 +17,9 @@ bool is_foreign(const LoggedEntry& entry) {
   return !is_tf_message(entry.protocol) && entry.protocol != Protocol::TfMultiInference;
 }
 
-Status convert(const LoggedEntry& entry, const EngineTable& table, const ServeSettings& settings,
+Status convert(const LoggedEntry& entry, const Published& published, const ServeSettings& settings,
                ByteBuffer& out) {
-  const std::shared_ptr<Model>* model = table.find(entry.handle);
+  const std::shared_ptr<Model>* model = published.find(entry.handle);
   if (model == nullptr) {
     return make_error(ErrorCode::ModelNotReady, "the model was unloaded before it was written");
   }
@@ -27,12 +27,12 @@ Status convert(const LoggedEntry& entry, const EngineTable& table, const ServeSe
 }
 
 flatbuffers::Offset<fb::LoggedRequest> write_entry(Builder& builder, const LoggedEntry& entry,
-                                                   const EngineTable& table,
+                                                   const Published& published,
                                                    const ServeSettings& settings) {
   ByteBuffer message;
   std::string fault;
   if (is_foreign(entry)) {
-    const Status converted = convert(entry, table, settings, message);
+    const Status converted = convert(entry, published, settings, message);
     if (!converted.ok()) {
       fault = converted.error().message;
       message.clear();
@@ -77,13 +77,13 @@ Result<std::map<std::string, LogRate>> parse_log_rates(std::span<const uint8_t> 
   return rates;
 }
 
-Status write_request_log(const RequestLog::Taken& taken, const EngineTable& table,
+Status write_request_log(const RequestLog::Taken& taken, const Published& published,
                          const ServeSettings& settings, ByteBuffer& out) {
   Builder builder;
   std::vector<flatbuffers::Offset<fb::LoggedRequest>> requests;
   requests.reserve(taken.entries.size());
   for (const LoggedEntry& entry : taken.entries) {
-    requests.push_back(write_entry(builder, entry, table, settings));
+    requests.push_back(write_entry(builder, entry, published, settings));
   }
   const auto all = builder.CreateVector(requests);
   builder.Finish(fb::CreateRequestLogBatch(builder, all, taken.dropped, taken.more));

@@ -7,8 +7,8 @@
 
 #include "engine/model/serve.h"
 #include "engine/observe/request_log.h"
+#include "engine/published/published.h"
 #include "engine/request/settings.h"
-#include "engine/tables/engine_table.h"
 #include "stats/metrics_writer.h"
 
 namespace serval {
@@ -18,8 +18,8 @@ namespace serval {
 Result<std::map<std::string, LogRate>> parse_log_rates(std::span<const uint8_t> bytes);
 
 // Appends RequestLogBatch bytes. Requests that are logged as TensorFlow Serving's messages are
-// converted only while their model is in `table`. Errors: memory_full.
-Status write_request_log(const RequestLog::Taken& taken, const EngineTable& table,
+// converted only while their model is published. Errors: memory_full.
+Status write_request_log(const RequestLog::Taken& taken, const Published& published,
                          const ServeSettings& settings, ByteBuffer& out);
 
 // Appends the counts of logged requests by outcome.

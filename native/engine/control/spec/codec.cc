@@ -426,7 +426,7 @@ bool write_model_info(Model& model, ByteBuffer& out) {
   return out.append(builder.GetBufferPointer(), builder.GetSize());
 }
 
-bool write_engine_stats(const ModelTable& models, std::span<const uint32_t> handles,
+bool write_engine_stats(const ModelsByHandle& models, std::span<const uint32_t> handles,
                         uint64_t bodies_open, uint64_t tickets_open, ByteBuffer& out) {
   Builder builder;
   std::vector<flatbuffers::Offset<fb::ModelStats>> stats;

@@ -10,7 +10,7 @@
 #include "base/generated/engine_generated.h"
 #include "base/limits.h"
 #include "engine/model/model.h"
-#include "engine/tables/model_table.h"
+#include "engine/published/models_by_handle.h"
 
 namespace serval {
 
@@ -36,7 +36,7 @@ bool write_model_info(Model& model, ByteBuffer& out);
 
 // Appends EngineStats bytes. `handles`: the models whose statistics are written, empty = all; a
 // model that is not loaded is left out. Returns false if out of memory.
-bool write_engine_stats(const ModelTable& models, std::span<const uint32_t> handles,
+bool write_engine_stats(const ModelsByHandle& models, std::span<const uint32_t> handles,
                         uint64_t bodies_open, uint64_t tickets_open, ByteBuffer& out);
 
 }  // namespace serval

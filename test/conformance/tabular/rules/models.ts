@@ -6,11 +6,15 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before } from 'node:test';
 import { type OnnxModel, encodeModel } from '../../../../ts/importers/onnx/builder.js';
-import { type NodeOf, filesOf, texts } from '../../../unit/mleap/memory-bundle.js';
-import { dictionary, document } from '../../../unit/pmml/documents.js';
-import { modelFiles, pipeline, type StageSketch } from '../../../unit/spark/support/model.js';
-import { assembler, stringIndexer } from '../../../unit/spark/support/stages.js';
-import { sparkFolder } from '../../../unit/tabular/spark-folder.js';
+import { type NodeOf, filesOf, texts } from '../../../unit/importers/mleap/memory-bundle.js';
+import { dictionary, document } from '../../../unit/importers/pmml/documents.js';
+import {
+  modelFiles,
+  pipeline,
+  type StageSketch,
+} from '../../../unit/importers/spark/support/model.js';
+import { assembler, stringIndexer } from '../../../unit/importers/spark/support/stages.js';
+import { sparkFolder } from '../../../unit/importers/plan/spark-folder.js';
 import { startServer } from '../../../e2e/support/serval-process.js';
 import { Asking } from './asking.js';
 

@@ -72,9 +72,9 @@ export const LENGTHS: readonly Row[] = [
     '400 close',
     '400 404',
   ],
-  ['one length, twice', '9112 6.3', post([LENGTH, LENGTH], ROWS), '400 close', '200'],
+  ['the same length twice', '9112 6.3', post([LENGTH, LENGTH], ROWS), '400 close', '200'],
   [
-    'two lengths in other cases',
+    'two lengths in different letter case',
     '9112 6.3',
     post([LENGTH, 'content-length: 3'], ROWS),
     '400 close',
@@ -137,7 +137,7 @@ export const CODINGS: readonly Row[] = [
     '400 close',
   ],
   [
-    'a length and an empty coding',
+    'a length and an empty transfer coding',
     '9112 6.3',
     post([LENGTH, 'Transfer-Encoding:'], ROWS),
     '400 close',

@@ -13,11 +13,11 @@ import {
   type Row,
 } from './row.js';
 
-const STAR = 'RFC 9112 3.2.4 has it';
-const ONE_SPACE = 'RFC 9112 3 has one space there';
-const BARE = 'neither ends a line (RFC 9112 2.2)';
-const HTTP_0_9 = 'its answers have no status, and RFC 9112 wants none of it';
-const HOST_IS_NONE = 'RFC 9112 3.2 wants 400 for a Host that is none';
+const STAR = 'RFC 9112 3.2.4 allows it';
+const ONE_SPACE = 'RFC 9112 3 allows exactly one space';
+const BARE = 'a bare CR or LF ends no line (RFC 9112 2.2)';
+const HTTP_0_9 = 'RFC 9112 excludes HTTP/0.9, whose responses have no status';
+const HOST_IS_NONE = 'RFC 9112 3.2 requires 400 for an invalid Host';
 
 export const METHODS: readonly Row[] = [
   ['GET', '9112 3', get(), '200', '200'],
@@ -61,7 +61,7 @@ export const METHODS: readonly Row[] = [
     '405 405 405',
     '405 405 405',
   ],
-  ['a method that nobody knows', '9110 9.1', line(`FETCH ${LIVE} HTTP/1.1`), '405', '405'],
+  ['an unknown method', '9110 9.1', line(`FETCH ${LIVE} HTTP/1.1`), '405', '405'],
   ['a method in lower case', '9110 9.1', line(`get ${LIVE} HTTP/1.1`), '501 close', '405'],
   ['a method of 40 letters', '9110 9.1', line(`${'G'.repeat(40)} ${LIVE} HTTP/1.1`), '405', '405'],
   ['a method with a bracket', '9110 9.1', line(`GE(T ${LIVE} HTTP/1.1`), '400 close', '405'],
@@ -94,7 +94,7 @@ export const METHODS: readonly Row[] = [
 
 export const TARGETS: readonly Row[] = [
   [
-    'what is left of a body, and a method',
+    'the rest of a body before the method',
     '9110 9.1',
     line(`abcGET ${LIVE} HTTP/1.1`),
     '501 close',
@@ -154,7 +154,7 @@ export const TARGETS: readonly Row[] = [
     '505 close',
   ],
   [
-    'an absolute URL with a port that is none',
+    'an absolute URL with an invalid port',
     '9112 3.2.2',
     line(`GET http://test:8x${LIVE} HTTP/1.1`),
     '400 close',
@@ -289,7 +289,7 @@ export const VERSIONS: readonly Row[] = [
     `\r\n\r\n\r\n\r\n\r\n${get()}`,
     '400 close',
     'waits',
-    'a client sends one (RFC 9112 2.2); more would be read without end',
+    'clients send one (RFC 9112 2.2); without a limit, reading would never end',
   ],
   ['an LF before the request', '9112 2.2', `\n${get()}`, '400 close', '505 close', BARE],
   ['a CR before the request', '9112 2.2', `\r${get()}`, '400 close', 'waits', BARE],
@@ -311,7 +311,7 @@ export const HOSTS: readonly Row[] = [
     head(`GET ${LIVE} HTTP/1.1`, 'Host:'),
     '200',
     '200',
-    'RFC 9110 7.2 has it for a target without an authority',
+    'RFC 9110 7.2 prescribes it for a target without an authority',
   ],
   ['two Hosts', '9112 3.2', get('Host: other'), '400 close', '200'],
   ['one Host, twice', '9112 3.2', get('Host: test'), '400 close', '200'],
@@ -331,7 +331,7 @@ export const HOSTS: readonly Row[] = [
     '200',
   ],
   [
-    'a Host with a port that is none',
+    'a Host with an invalid port',
     '9110 7.2',
     head(`GET ${LIVE} HTTP/1.1`, 'Host: test:8x'),
     '400 close',
@@ -355,7 +355,7 @@ export const HOSTS: readonly Row[] = [
   ],
   ['a Host of IPv6', '9110 7.2', head(`GET ${LIVE} HTTP/1.1`, 'Host: [::1]:8000'), '200', '200'],
   [
-    'a Host of IPv6 without its end',
+    'an IPv6 Host without its closing bracket',
     '9110 7.2',
     head(`GET ${LIVE} HTTP/1.1`, 'Host: [::1'),
     '400 close',
@@ -363,7 +363,7 @@ export const HOSTS: readonly Row[] = [
     HOST_IS_NONE,
   ],
   [
-    'a Host of IPv6 and more',
+    'an IPv6 Host with text after it',
     '9110 7.2',
     head(`GET ${LIVE} HTTP/1.1`, 'Host: [::1]x'),
     '400 close',

@@ -161,7 +161,7 @@ describe('docs/guides/security.md', () => {
 
   it('lists where the default listener is held to neither, and why', () => {
     assert.deepEqual(
-      rowsAfter('| request | answer | why |'),
+      rowsAfter('| request | response | why |'),
       FRAMING.filter(({ differs }) => differs !== undefined).map(({ name, native, differs }) =>
         [name, native, differs ?? ''].map(cell),
       ),

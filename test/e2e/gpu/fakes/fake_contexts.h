@@ -19,7 +19,7 @@
 
 namespace fake_contexts {
 
-using namespace serval::ort;  // NOLINT: names of the ABI
+using namespace serval::ort;  // NOLINT: reads ONNX files
 using serval::WireField;
 
 struct State {
@@ -121,12 +121,13 @@ inline bool create(const OrtEnv* env, Bytes model, const std::string& folder,
 inline void fill_table(OrtApi& table) {
   state().below = table;
   table.SessionOptionsAppendExecutionProvider_TensorRT_V2 =
-      [](OrtSessionOptions* options, const OrtTensorRTProviderOptionsV2* provider) {
+      [](OrtSessionOptions* options, const OrtTensorRTProviderOptionsV2* provider) noexcept {
         const std::lock_guard<std::mutex> lock(state().mutex);
         state().tensorrt.insert(options);
         return state().below.SessionOptionsAppendExecutionProvider_TensorRT_V2(options, provider);
       };
-  table.AddSessionConfigEntry = [](OrtSessionOptions* options, const char* key, const char* value) {
+  table.AddSessionConfigEntry = [](OrtSessionOptions* options, const char* key,
+                                   const char* value) noexcept {
     const std::lock_guard<std::mutex> lock(state().mutex);
     const std::string folder = "session.model_external_initializers_file_folder_path";
     if (key == folder) state().folders[options] = value;
@@ -139,7 +140,7 @@ inline void fill_table(OrtApi& table) {
     state().below.ReleaseSessionOptions(options);
   };
   table.CreateSession = [](const OrtEnv* env, const char* path, const OrtSessionOptions* options,
-                           OrtSession** out) {
+                           OrtSession** out) noexcept {
     const std::string model = content_of(path);
     const auto folder = std::filesystem::path(path).parent_path();
     OrtStatus* failed = nullptr;
@@ -147,7 +148,7 @@ inline void fill_table(OrtApi& table) {
     return state().below.CreateSession(env, path, options, out);
   };
   table.CreateSessionFromArray = [](const OrtEnv* env, const void* data, size_t bytes,
-                                    const OrtSessionOptions* options, OrtSession** out) {
+                                    const OrtSessionOptions* options, OrtSession** out) noexcept {
     std::string folder;
     {
       const std::lock_guard<std::mutex> lock(state().mutex);

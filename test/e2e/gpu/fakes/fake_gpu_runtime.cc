@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
@@ -20,8 +21,6 @@
 #include "fake_contexts.h"
 
 namespace {
-
-using namespace serval::ort;  // NOLINT: names of the ABI
 
 const OrtApiBase* real_base = nullptr;
 const OrtApi* real = nullptr;
@@ -107,7 +106,7 @@ OrtStatus* append(const Options& options) {
 constexpr const char* kProviders[] = {"TensorrtExecutionProvider", "CUDAExecutionProvider",
                                       "CPUExecutionProvider"};
 
-OrtStatus* available(char*** list, int* count) {
+OrtStatus* available(char*** list, int* count) noexcept {
   *list = const_cast<char**>(kProviders);
   *count = 3;
   return nullptr;
@@ -127,7 +126,7 @@ Outputs& outputs() {
 }
 
 OrtStatus* memory_info(const char* name, OrtAllocatorType type, int id, OrtMemType mem_type,
-                       OrtMemoryInfo** out) {
+                       OrtMemoryInfo** out) noexcept {
   if (std::strncmp(name, "Cuda", 4) != 0)
     return real->CreateMemoryInfo(name, type, id, mem_type, out);
   OrtStatus* failed = real->CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, out);
@@ -151,12 +150,12 @@ Answer ask_cuda(const char* which, Argument argument, Answer fallback) {
 void* other_view(const char* which, void* address) { return ask_cuda(which, address, address); }
 
 OrtStatus* value_over(const OrtMemoryInfo* info, void* data, size_t bytes, const int64_t* dims,
-                      size_t rank, ONNXTensorElementDataType type, OrtValue** out) {
+                      size_t rank, ONNXTensorElementDataType type, OrtValue** out) noexcept {
   return real->CreateTensorWithDataAsOrtValue(info, other_view("fake_cuda_host_view", data), bytes,
                                               dims, rank, type, out);
 }
 
-OrtStatus* data_of(OrtValue* value, void** out) {
+OrtStatus* data_of(OrtValue* value, void** out) noexcept {
   OrtStatus* failed = real->GetTensorMutableData(value, out);
   if (failed == nullptr) *out = other_view("fake_cuda_device_view", *out);
   return failed;
@@ -224,7 +223,7 @@ void forget(const OrtIoBinding* binding) {
 }
 
 OrtStatus* bound_values(const OrtIoBinding* binding, OrtAllocator* allocator, OrtValue*** list,
-                        size_t* count) {
+                        size_t* count) noexcept {
   OrtStatus* failed = real->GetBoundOutputValues(binding, allocator, list, count);
   Outputs& all = outputs();
   std::vector<std::pair<std::string, bool>> asked;
@@ -259,7 +258,7 @@ void fill_output_table() {
     all.of_devices.erase(info);
     real->ReleaseMemoryInfo(info);
   };
-  table.ClearBoundOutputs = [](OrtIoBinding* binding) {
+  table.ClearBoundOutputs = [](OrtIoBinding* binding) noexcept {
     forget(binding);
     real->ClearBoundOutputs(binding);
   };
@@ -273,12 +272,12 @@ Options& options_of(Opaque* options) {
 // A session on a device synchronizes with it during creation.
 void fill_session_table() {
   table.CreateSession = [](const OrtEnv* env, const char* path, const OrtSessionOptions* options,
-                           OrtSession** out) {
+                           OrtSession** out) noexcept {
     OrtStatus* failed = on_devices().has(options) ? synchronize_device() : nullptr;
     return failed == nullptr ? real->CreateSession(env, path, options, out) : failed;
   };
   table.CreateSessionFromArray = [](const OrtEnv* env, const void* model, size_t bytes,
-                                    const OrtSessionOptions* options, OrtSession** out) {
+                                    const OrtSessionOptions* options, OrtSession** out) noexcept {
     OrtStatus* failed = on_devices().has(options) ? synchronize_device() : nullptr;
     return failed == nullptr ? real->CreateSessionFromArray(env, model, bytes, options, out)
                              : failed;
@@ -290,40 +289,43 @@ void fill_session_table() {
 }
 
 void fill_table() {
-  table = *real;
+  // The part that every library since 1.24 has; the header's whole table may be longer.
+  constexpr size_t kLast = offsetof(OrtApi, GetTensorElementTypeAndShapeDataReference);
+  std::memcpy(&table, real, kLast + sizeof(void*));
   table.GetAvailableProviders = available;
-  table.ReleaseAvailableProviders = [](char**, int) -> OrtStatus* { return nullptr; };
+  table.ReleaseAvailableProviders = [](char**, int) noexcept -> OrtStatus* { return nullptr; };
   table.CreateMemoryInfo = memory_info;
   table.CreateTensorWithDataAsOrtValue = value_over;
   table.GetTensorMutableData = data_of;
-  table.CreateCUDAProviderOptions = [](OrtCUDAProviderOptionsV2** out) -> OrtStatus* {
+  table.CreateCUDAProviderOptions = [](OrtCUDAProviderOptionsV2** out) noexcept -> OrtStatus* {
     *out = reinterpret_cast<OrtCUDAProviderOptionsV2*>(new Options);
     return nullptr;
   };
   table.UpdateCUDAProviderOptions = [](OrtCUDAProviderOptionsV2* options, const char* const* keys,
-                                       const char* const* values, size_t count) {
+                                       const char* const* values, size_t count) noexcept {
     return update(options_of(options), keys, values, count);
   };
-  table.ReleaseCUDAProviderOptions = [](OrtCUDAProviderOptionsV2* options) {
+  table.ReleaseCUDAProviderOptions = [](OrtCUDAProviderOptionsV2* options) noexcept {
     delete &options_of(options);
   };
   table.SessionOptionsAppendExecutionProvider_CUDA_V2 =
-      [](OrtSessionOptions* session, const OrtCUDAProviderOptionsV2* options) {
+      [](OrtSessionOptions* session, const OrtCUDAProviderOptionsV2* options) noexcept {
         on_devices().add(session);
         return append(*reinterpret_cast<const Options*>(options));
       };
-  table.CreateTensorRTProviderOptions = [](OrtTensorRTProviderOptionsV2** out) -> OrtStatus* {
+  table.CreateTensorRTProviderOptions =
+      [](OrtTensorRTProviderOptionsV2** out) noexcept -> OrtStatus* {
     *out = reinterpret_cast<OrtTensorRTProviderOptionsV2*>(new Options);
     return nullptr;
   };
   table.UpdateTensorRTProviderOptions =
       [](OrtTensorRTProviderOptionsV2* options, const char* const* keys, const char* const* values,
-         size_t count) { return update(options_of(options), keys, values, count); };
-  table.ReleaseTensorRTProviderOptions = [](OrtTensorRTProviderOptionsV2* options) {
+         size_t count) noexcept { return update(options_of(options), keys, values, count); };
+  table.ReleaseTensorRTProviderOptions = [](OrtTensorRTProviderOptionsV2* options) noexcept {
     delete &options_of(options);
   };
   table.SessionOptionsAppendExecutionProvider_TensorRT_V2 =
-      [](OrtSessionOptions* session, const OrtTensorRTProviderOptionsV2* options) {
+      [](OrtSessionOptions* session, const OrtTensorRTProviderOptionsV2* options) noexcept {
         on_devices().add(session);
         return append(*reinterpret_cast<const Options*>(options));
       };
@@ -349,7 +351,9 @@ std::vector<const void*> addresses_of(const std::map<std::string, const OrtValue
   std::vector<const void*> found;
   for (const auto& [name, value] : values) {
     void* data = nullptr;
-    if (value != nullptr) real->GetTensorMutableData(const_cast<OrtValue*>(value), &data);
+    OrtStatus* failed = nullptr;
+    if (value != nullptr) failed = real->GetTensorMutableData(const_cast<OrtValue*>(value), &data);
+    if (failed != nullptr) real->ReleaseStatus(failed);
     found.push_back(data);
   }
   return found;
@@ -409,7 +413,8 @@ void bind(const OrtIoBinding* binding, const char* name, const OrtValue* value) 
 }
 
 void fill_graph_table() {
-  table.AddRunConfigEntry = [](OrtRunOptions* options, const char* key, const char* value) {
+  table.AddRunConfigEntry = [](OrtRunOptions* options, const char* key,
+                               const char* value) noexcept {
     Graphs& all = graphs();
     const std::lock_guard<std::mutex> lock(all.mutex);
     if (std::string(key) == "gpu_graph_id") all.ids[options] = std::atoi(value);
@@ -428,17 +433,17 @@ void fill_graph_table() {
     all.running.erase(session);
     real->ReleaseSession(session);
   };
-  table.BindInput = [](OrtIoBinding* binding, const char* name, const OrtValue* value) {
+  table.BindInput = [](OrtIoBinding* binding, const char* name, const OrtValue* value) noexcept {
     bind(binding, name, value);
     return real->BindInput(binding, name, value);
   };
-  table.BindOutput = [](OrtIoBinding* binding, const char* name, const OrtValue* value) {
+  table.BindOutput = [](OrtIoBinding* binding, const char* name, const OrtValue* value) noexcept {
     bind(binding, name, value);
     ask_for(binding, name, false);
     return real->BindOutput(binding, name, value);
   };
   table.BindOutputToDevice = [](OrtIoBinding* binding, const char* name,
-                                const OrtMemoryInfo* info) {
+                                const OrtMemoryInfo* info) noexcept {
     bind(binding, name, nullptr);
     ask_for(binding, name, is_of_device(info));
     return real->BindOutputToDevice(binding, name, info);
@@ -451,7 +456,7 @@ void fill_graph_table() {
     real->ReleaseIoBinding(binding);
   };
   table.RunWithBinding = [](OrtSession* session, const OrtRunOptions* options,
-                            const OrtIoBinding* binding) {
+                            const OrtIoBinding* binding) noexcept {
     bool records = false;
     OrtStatus* failed = begin_graph(session, options, binding, records);
     if (records) ask_recording("fake_cuda_begin_recording");
@@ -462,7 +467,7 @@ void fill_graph_table() {
   };
 }
 
-const OrtApi* get_api(uint32_t version) {
+const OrtApi* get_api(uint32_t version) noexcept {
   real = real_base->GetApi(version);
   if (real == nullptr) return nullptr;
   fill_table();
@@ -472,7 +477,7 @@ const OrtApi* get_api(uint32_t version) {
   return &table;
 }
 
-const char* version_text() { return real_base->GetVersionString(); }
+const char* version_text() noexcept { return real_base->GetVersionString(); }
 
 const OrtApiBase kBase = {get_api, version_text};
 
@@ -488,12 +493,13 @@ extern "C" uint64_t fake_ort_replays() {
   return graphs().replays;
 }
 
-extern "C" const OrtApiBase* OrtGetApiBase() {
+extern "C" const OrtApiBase* OrtGetApiBase() noexcept {
   const char* path = std::getenv("FAKE_ORT_REAL");
   if (path == nullptr) return nullptr;
   void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return nullptr;
-  const auto entry = reinterpret_cast<OrtGetApiBaseFunction>(dlsym(library, "OrtGetApiBase"));
+  const auto entry =
+      reinterpret_cast<serval::ort::OrtGetApiBaseFunction>(dlsym(library, "OrtGetApiBase"));
   if (entry == nullptr) return nullptr;
   real_base = entry();
   return &kBase;

@@ -1,4 +1,4 @@
-// Requests through a slot. The server's end and the process's end run in two threads, so that
+// Requests through a channel. The server's end and the process's end run in two threads, so that
 // sanitizers see both. Responses equal those of the backend itself. A process that dies, hangs or
 // writes nonsense is an error only of the requests it holds, whatever the bytes.
 #include <gtest/gtest.h>
@@ -44,8 +44,8 @@ TEST(IsolatedChannel, AnswersAsTheBackendOfAnySize) {
     const auto scratch = model->make_scratch();
     const std::vector<std::vector<uint32_t>> wanted = {{0, 1, 2}, {2}, {1, 0}, {}};
     unsigned seed = 1;
-    // Requests that are empty, small, larger than a slot's first memory, larger than what it keeps,
-    // and small again.
+    // Requests that are empty, small, larger than a channel's first memory, larger than what it
+    // keeps, and small again.
     for (const size_t count : {0, 1, 3, 20'000, 400'000, 2, 30'000}) {
       for (const std::vector<uint32_t>& indices : wanted) {
         const Inputs inputs(count, ++seed);
@@ -153,7 +153,7 @@ TEST(IsolatedChannel, ADeathIsAnErrorOfWhatIsInFlightAndOfNothingElse) {
   const Status died = model->run(0, inputs.views, all, *scratch, {});
   killer.join();
   ASSERT_FALSE(died.ok());
-  // requests in a slot that is being closed end as Cancelled
+  // requests in a channel that is being closed end as Cancelled
   if (died.error().code != ErrorCode::Cancelled) {
     EXPECT_EQ(died.error().code, ErrorCode::ModelNotReady);
     EXPECT_NE(died.error().message.find("model 'm': its process ended by signal 9 (SIGKILL)"),
@@ -345,23 +345,24 @@ TEST(IsolatedChannel, NoAnswerIsTrusted) {
     while (!stop.load()) {
       Received received = receive_packet(socket);
       if (received.what == Received::What::Ended) return;
-      if (received.what == Received::What::Packet && received.packet.kind == Control::Load) {
+      if (received.what == Received::What::Packet && received.packet.kind == PacketKind::Load) {
         Writer out;
         BackendModelInfo info;
         info.signatures = {null_spec("echo").null_signature};
         write_info(info, out);
         const Result<Descriptor> blob = blob_of(out.bytes());
         const int fd = blob.value().get();
-        send_packet(socket, {Control::Loaded, received.packet.id, 0}, {&fd, 1});
+        send_packet(socket, {PacketKind::Loaded, received.packet.id, 0}, {&fd, 1});
         ++loads;
-      } else if (received.what == Received::What::Packet && received.packet.kind == Control::Open) {
+      } else if (received.what == Received::What::Packet &&
+                 received.packet.kind == PacketKind::Open) {
         for (Descriptor& one : received.descriptors) {
           areas.push_back(std::move(Area::adopt(std::move(one), 64, true).value()));
         }
       }
       if (areas.size() < 3) continue;
       Area& answers = areas[areas.size() - 1];
-      auto& page = *reinterpret_cast<SlotPage*>(areas[areas.size() - 3].data());
+      auto& page = *reinterpret_cast<ChannelPage*>(areas[areas.size() - 3].data());
       const uint32_t number = page.request.load();
       if (number == page.answer.load()) continue;
       // A valid response with one place changed.

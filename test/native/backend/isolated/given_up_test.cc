@@ -158,7 +158,7 @@ TEST(IsolatedGivenUp, NobodyWaitsForARunThatIgnoresItsEnd) {
   stubborn.gate.set(true);
   stubborn.gate.wait_for_ends(1);
   while (stubborn.budget.used() >= held) std::this_thread::yield();
-  ASSERT_TRUE(model->run(0, {}, {}, *scratch, {}).ok());  // served by another slot
+  ASSERT_TRUE(model->run(0, {}, {}, *scratch, {}).ok());  // served by another channel
   EXPECT_EQ(stubborn.kills.load(), 0);
 }
 

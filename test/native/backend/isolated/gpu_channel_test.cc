@@ -1,6 +1,6 @@
-// Requests through a slot to a model on a fake GPU (test/e2e/gpu). Tensors in device memory that a
-// client shares cross as handles; tensors in host memory are placed where the GPU copies from. Both
-// ends run in one process.
+// Requests through a channel to a model on a fake GPU (test/e2e/gpu). Tensors in device memory that
+// a client shares cross as handles; tensors in host memory are placed where the GPU copies from.
+// Both ends run in one process.
 #include <cstdlib>
 #include <cstring>
 #include <mutex>

@@ -1,4 +1,4 @@
-// When an end of a slot polls before it sleeps: after short waits and if cores are free, unless
+// When an end of a channel polls before it sleeps: after short waits and if cores are free, unless
 // polling was in vain recently.
 #include "backend/isolated/spin.h"
 

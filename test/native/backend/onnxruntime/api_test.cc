@@ -1,5 +1,5 @@
-// The runtime library: errors for a missing, wrong or too old library; and our declarations of its
-// ABI (test/native/support/compare_ort_header.mjs checks the slots as well).
+// The runtime library: errors for a missing, wrong or too old library, and the choice of its
+// function table.
 #include "backend/onnxruntime/api.h"
 
 #include <dlfcn.h>
@@ -15,31 +15,7 @@
 namespace serval::ort {
 namespace {
 
-#define EXPECT_SLOT(slot, name) EXPECT_EQ(offsetof(OrtApi, name) / sizeof(void*), size_t{slot})
-
-// Source: onnxruntime_c_api.h 1.21, and 1.24 for the last two; the runtime's own assertions on its
-// table's sizes pin the same numbers.
-TEST(OrtApiTable, Slots) {
-  EXPECT_SLOT(2, GetErrorMessage);
-  EXPECT_SLOT(9, Run);
-  EXPECT_SLOT(49, CreateTensorWithDataAsOrtValue);
-  EXPECT_SLOT(68, CreateMemoryInfo);
-  EXPECT_SLOT(76, AllocatorFree);
-  EXPECT_SLOT(94, ReleaseMemoryInfo);
-  EXPECT_SLOT(100, ReleaseSessionOptions);
-  EXPECT_SLOT(118, ReleaseModelMetadata);
-  EXPECT_SLOT(133, RunWithBinding);
-  EXPECT_SLOT(142, ClearBoundOutputs);
-  EXPECT_SLOT(151, CreateEnvWithCustomLoggerAndGlobalThreadPools);
-  EXPECT_SLOT(165, AddRunConfigEntry);
-  EXPECT_SLOT(208, ReleaseCUDAProviderOptions);
-  EXPECT_SLOT(252, GetResizedStringTensorElementBuffer);
-  EXPECT_SLOT(274, KernelContext_ParallelFor);
-  EXPECT_SLOT(390, TensorTypeAndShape_HasShape);
-  EXPECT_SLOT(414, GetTensorElementTypeAndShapeDataReference);
-}
-
-TEST(OrtApiTable, ElementTypesThereAndBack) {
+TEST(OrtElementTypes, ThereAndBack) {
   for (int i = 0; i <= static_cast<int>(DType::Bf16); ++i) {
     const DType dtype = static_cast<DType>(i);
     EXPECT_EQ(dtype_of(element_type_of(dtype)), dtype);
@@ -104,11 +80,11 @@ struct FakeLibrary {
   static inline uint32_t newest = 0;
   static inline std::vector<uint32_t> asked;
   static inline OrtApi table = {};
-  static const OrtApi* get_api(uint32_t wanted) {
+  static const OrtApi* get_api(uint32_t wanted) noexcept {
     asked.push_back(wanted);
     return wanted <= newest ? &table : nullptr;
   }
-  static const char* get_version() { return version; }
+  static const char* get_version() noexcept { return version; }
   static Result<OrtVersion> choose(const char* text, uint32_t newest_version) {
     version = text;
     newest = newest_version;

@@ -189,7 +189,7 @@ TEST(RowsRagged, LabelsOfOneListAreProved) {
   expect_coupled(turned.node("Reshape", {"l", "flat"}, {"y"}), "the indices of the rows are mixed");
   Graph own;
   own.node("ArrayFeatureExtractor", {"x", "x"}, {"y"}, {}, "ai.onnx.ml");
-  expect_coupled(own, "every row meets the indices of all rows");
+  expect_coupled(own, "every row is combined with the indices of all rows");
 }
 
 // Two calls of one function have their own sizes: what a branch makes in one call does not have the

@@ -16,9 +16,9 @@ TEST(RowsRules, ElementsMeetOnlyTheirOwnRow) {
                   "node 'Add_0' (Add): an input that is the same for all rows has 3 entries");
   // [n, 4] and [n, 1, 4]: every row is combined with all others.
   expect_coupled(Graph().input("z", {k1, int64_t{4}}).node("Add", {"x", "z"}, {"y"}),
-                 "rows of one input meet all rows of another");
+                 "rows of one input are combined with all rows of another");
   expect_unproved(Graph().node("MeltingPot", {"x"}, {"y"}),
-                  "(MeltingPot): no rule says that this operator keeps rows apart");
+                  "(MeltingPot): no rule proves that this operator keeps rows independent");
 }
 
 TEST(RowsRules, ReshapesKeepRowsAsTheMajorPartOfAnAxis) {
@@ -35,13 +35,13 @@ TEST(RowsRules, ReshapesKeepRowsAsTheMajorPartOfAnAxis) {
   expect_proved(Graph({int64_t{6}}).integers("s", {0, -1}).node("Reshape", {"x", "s"}, {"y"}));
   expect_proved(Graph({int64_t{2}, int64_t{3}}).node("Flatten", {"x"}, {"y"}));
   expect_coupled(Graph({int64_t{6}}).integers("s", {6, -1}).node("Reshape", {"x", "s"}, {"y"}),
-                 "the new shape takes rows apart");
+                 "the new shape splits rows");
   expect_unproved(Graph({int64_t{6}}).integers("s", {-1, 4}).node("Reshape", {"x", "s"}, {"y"}),
-                  "not known to hold whole rows");
+                  "may not contain whole rows");
   expect_coupled(Graph({int64_t{6}}).integers("s", {1, -1}).node("Reshape", {"x", "s"}, {"y"}),
                  "its rows are on axis 1");
   expect_coupled(Graph({int64_t{6}}).integers("s", {-1, 3}).node("Reshape", {"x", "s"}, {"y"}),
-                 "another number of entries than 1 for a row");
+                 "it does not have exactly one entry for each row");
   expect_coupled(Graph({int64_t{2}}).node("Flatten", {"x"}, {"y"}, {axis(0)}),
                  "its rows are on axis 1");
 }
@@ -54,14 +54,14 @@ TEST(RowsRules, AxesMoveWithTheRows) {
   expect_proved(Graph({k1, int64_t{4}}).integers("a", {1}).node("Squeeze", {"x", "a"}, {"y"}));
   expect_coupled(Graph({k1, int64_t{4}}).node("Squeeze", {"x"}, {"y"}), "without axes");
   expect_coupled(Graph().integers("a", {0}).node("Squeeze", {"x", "a"}, {"y"}),
-                 "it drops the axis of the rows");
+                 "it drops the batch axis");
   expect_proved(Graph().integers("a", {2}).node("Unsqueeze", {"x", "a"}, {"y"}));
   expect_coupled(Graph().integers("a", {0}).node("Unsqueeze", {"x", "a"}, {"y"}),
                  "its rows are on axis 1");
   expect_proved(Graph().node("Concat", {"x", "x"}, {"y"}, {axis(1)}));
   expect_coupled(Graph().node("Concat", {"x", "x"}, {"y"}, {axis(0)}), "rows are concatenated");
   expect_proved(Graph().node("Split", {"x"}, {"y", "z"}, {axis(1)}));
-  expect_coupled(Graph().node("Split", {"x"}, {"y", "z"}, {axis(0)}), "it takes the rows apart");
+  expect_coupled(Graph().node("Split", {"x"}, {"y", "z"}, {axis(0)}), "it splits the rows");
 }
 
 TEST(RowsRules, PartsOfOtherAxesAreTakenAndAdded) {
@@ -74,7 +74,7 @@ TEST(RowsRules, PartsOfOtherAxesAreTakenAndAdded) {
   };
   expect_proved(slice(1, 0, 2));
   expect_proved(slice(0, 0, INT64_MAX));
-  expect_coupled(slice(0, 0, 1), "it takes some of the rows");
+  expect_coupled(slice(0, 0, 1), "it selects some of the rows");
   expect_proved(Graph().integers("p", {0, 1, 0, 1}).node("Pad", {"x", "p"}, {"y"}));
   expect_coupled(Graph().integers("p", {1, 0, 0, 0}).node("Pad", {"x", "p"}, {"y"}),
                  "it adds rows");
@@ -100,20 +100,20 @@ TEST(RowsRules, PartsOfOtherAxesAreTakenAndAdded) {
                      .node("ReduceSum", {"x", "axes"}, {"lengths"}, {attribute("keepdims", k0)})
                      .node("ReduceMax", {"lengths"}, {"most"})
                      .node("Slice", {"x", "from", "most", "one"}, {"y"}),
-                 "node 'ReduceMax_1' (ReduceMax): it goes over the rows");
+                 "node 'ReduceMax_1' (ReduceMax): it reduces the batch axis");
 }
 
 TEST(RowsRules, IndicesStayWithinTheRow) {
   expect_proved(Graph().integers("i", {2, 1}).node("Gather", {"x", "i"}, {"y"}, {axis(1)}));
   expect_coupled(Graph().integers("i", {0, 0}).node("Gather", {"x", "i"}, {"y"}),
-                 "it takes rows by their number");
+                 "it selects rows by their index");
   Graph table({int64_t{2}});
   table.floats("t", {10, 3}).input("ids", {int64_t{5}}, onnx::kInt64);
   expect_proved(table.node("Gather", {"t", "ids"}, {"y"}));
   Graph crossed;
   crossed.input("ids", {int64_t{5}}, onnx::kInt64);
   expect_coupled(crossed.node("Gather", {"x", "ids"}, {"y"}, {axis(1)}),
-                 "every row meets the indices of all rows");
+                 "every row is combined with the indices of all rows");
   Graph elements;
   elements.input("ids", {int64_t{2}}, onnx::kInt64);
   expect_proved(elements.node("GatherElements", {"x", "ids"}, {"y"}, {axis(1)}));
@@ -137,17 +137,17 @@ TEST(RowsRules, IndicesStayWithinTheRow) {
         .node("GatherND", {"x", "index"}, {"y"});
   };
   expect_proved(picked("positions"));
-  expect_coupled(picked("numbers"), "not known to be each row's own");
+  expect_coupled(picked("numbers"), "its indices may refer to other rows");
 }
 
 TEST(RowsRules, SumsOfProductsGoOverOtherAxes) {
   expect_proved(Graph().floats("w", {4, 3}).node("MatMul", {"x", "w"}, {"y"}));
   expect_proved(Graph().floats("w", {4, 3}).floats("b", {3}).node("Gemm", {"x", "w", "b"}, {"y"}));
   expect_coupled(Graph().node("Transpose", {"x"}, {"t"}).node("MatMul", {"x", "t"}, {"y"}),
-                 "rows of one input meet all rows of another");
+                 "rows of one input are combined with all rows of another");
   expect_coupled(
       Graph().floats("w", {4, 3}).node("Transpose", {"x"}, {"t"}).node("MatMul", {"t", "x"}, {"y"}),
-      "the sum goes over the rows");
+      "the sum is computed over the rows");
   const std::vector<Dim> heads = {int64_t{2}, int64_t{3}, int64_t{4}};
   const auto attention = [&](std::vector<int64_t> perm) {
     return Graph(heads)
@@ -166,8 +166,8 @@ TEST(RowsRules, SumsOfProductsGoOverOtherAxes) {
   };
   expect_proved(einsum("bi,bi->b"));
   expect_proved(einsum("...i,...i->..."));
-  expect_coupled(einsum("bi,ci->bc"), "rows of one input meet all rows of another");
-  expect_coupled(einsum("bi,bi->i"), "the sum goes over the rows");
+  expect_coupled(einsum("bi,ci->bc"), "rows of one input are combined with all rows of another");
+  expect_coupled(einsum("bi,bi->i"), "the sum is computed over the rows");
 }
 
 TEST(RowsRules, WindowsAndNormalisationsStayWithinTheRow) {
@@ -179,7 +179,7 @@ TEST(RowsRules, WindowsAndNormalisationsStayWithinTheRow) {
       Graph(picture)
           .node("Transpose", {"x"}, {"t"}, {attribute("perm", std::vector<int64_t>{1, 0, 2, 3})})
           .node("GlobalMaxPool", {"t"}, {"y"}),
-      "the rows are on an axis that windows go over");
+      "its windows span the batch axis");
   const auto normal = [&](int64_t training) {
     return Graph(picture, 17)
         .floats("g", {3})
@@ -194,30 +194,32 @@ TEST(RowsRules, WindowsAndNormalisationsStayWithinTheRow) {
   expect_proved(Graph().floats("g", {4}).node("LayerNormalization", {"x", "g"}, {"y"}));
   expect_coupled(
       Graph().floats("g", {1, 4}).node("LayerNormalization", {"x", "g"}, {"y"}, {axis(0)}),
-      "the mean goes over the rows");
+      "the mean is computed over the rows");
   expect_coupled(Graph(picture).node("MeanVarianceNormalization", {"x"}, {"y"}),
-                 "the mean goes over the rows");
+                 "the mean is computed over the rows");
   expect_proved(Graph().node("Softmax", {"x"}, {"y"}));
-  expect_coupled(Graph().node("Softmax", {"x"}, {"y"}, {axis(0)}), "the sum goes over the rows");
+  expect_coupled(Graph().node("Softmax", {"x"}, {"y"}, {axis(0)}),
+                 "the sum is computed over the rows");
   // Before opset 13 the sum covers all axes from `axis` on.
   expect_proved(Graph(picture, 11).node("Softmax", {"x"}, {"y"}, {axis(2)}));
   expect_coupled(Graph(picture, 11).node("Softmax", {"x"}, {"y"}, {axis(0)}),
-                 "the sum goes over the rows");
+                 "the sum is computed over the rows");
 }
 
 TEST(RowsRules, ReductionsAndOrderGoOverOtherAxes) {
   expect_proved(Graph().integers("a", {1}).node("ReduceSum", {"x", "a"}, {"y"}));
-  expect_coupled(Graph().node("ReduceMean", {"x"}, {"y"}), "it goes over the rows");
+  expect_coupled(Graph().node("ReduceMean", {"x"}, {"y"}), "it reduces the batch axis");
   expect_coupled(Graph().integers("a", {-2}).node("ReduceMax", {"x", "a"}, {"y"}),
-                 "it goes over the rows");
+                 "it reduces the batch axis");
   expect_proved(Graph().node("ReduceSum", {"x"}, {"y"}, {attribute("noop_with_empty_axes", k1)}));
   expect_proved(Graph().node("ArgMax", {"x"}, {"y"}, {axis(1), attribute("keepdims", k0)}));
-  expect_coupled(Graph().node("ArgMax", {"x"}, {"y"}), "it goes over the rows");
+  expect_coupled(Graph().node("ArgMax", {"x"}, {"y"}), "it reduces the batch axis");
   expect_proved(Graph().integers("k", {2}).node("TopK", {"x", "k"}, {"v", "y"}));
   expect_coupled(Graph().integers("k", {1}).node("TopK", {"x", "k"}, {"v", "y"}, {axis(0)}),
                  "it orders the rows");
   expect_proved(Graph().number("a", 1).node("CumSum", {"x", "a"}, {"y"}));
-  expect_coupled(Graph().number("a", 0).node("CumSum", {"x", "a"}, {"y"}), "it goes over the rows");
+  expect_coupled(Graph().number("a", 0).node("CumSum", {"x", "a"}, {"y"}),
+                 "it reduces the batch axis");
 }
 
 TEST(RowsRules, RecurrentLayersHaveTheirRowsOnTheBatchAxis) {
@@ -240,9 +242,10 @@ TEST(RowsRules, QuantisedModelsHaveScalesOfTheirOwn) {
                     .floats("s", {})
                     .node("QuantizeLinear", {"x", "s"}, {"q"})
                     .node("DequantizeLinear", {"q", "s"}, {"y"}));
-  expect_coupled(Graph().node("DynamicQuantizeLinear", {"x"}, {"y", "s", "z"}),
-                 "node 'DynamicQuantizeLinear_0' (DynamicQuantizeLinear): its scale is that of the "
-                 "whole batch");
+  expect_coupled(
+      Graph().node("DynamicQuantizeLinear", {"x"}, {"y", "s", "z"}),
+      "node 'DynamicQuantizeLinear_0' (DynamicQuantizeLinear): its scale is computed from the "
+      "whole batch");
   expect_coupled(Graph()
                      .node("Abs", {"x"}, {"a"})
                      .node("ReduceMax", {"a"}, {"s"}, {attribute("keepdims", k0)})
@@ -256,7 +259,7 @@ TEST(RowsRules, TextIsNotPaddedToTheLongestRow) {
   split.model().opset = 20;
   split.model().input("x", onnx::kString, rows_of({k1}));
   expect_coupled(split.node("StringSplit", {"x"}, {"y", "count"}),
-                 "the row with the most parts decides how long all are");
+                 "the row with the most parts sets the length of all");
   expect_proved(Graph().node("StringLower", {"x"}, {"y"}, {}, "serval"));
 }
 
@@ -337,7 +340,7 @@ TEST(RowsRules, BodiesKeepRowsApartAndValuesDecideNothing) {
   };
   expect_proved(looped("three", "Tanh"));
   expect_coupled(looped("by_value", "Tanh"), "node 'ReduceMax_0'");
-  expect_coupled(looped("three", "Softmax"), "(Softmax): the sum goes over the rows");
+  expect_coupled(looped("three", "Softmax"), "(Softmax): the sum is computed over the rows");
 }
 
 // Nodes of the domain serval.
@@ -354,7 +357,8 @@ TEST(RowsRules, ChecksOfOurOwnPassOnWhatTheyCheck) {
       own(ids, "CheckIndices", {"ten", "ids"}, {}, {"i"}).node("Gather", {"t", "i"}, {"y"}));
   Graph counted = Graph().integers("zero", {0}).node("Shape", {"x"}, {"s"});
   counted.node("Gather", {"s", "zero"}, {"n"}).input("ids", {int64_t{5}}, onnx::kInt64);
-  expect_coupled(own(counted, "CheckIndices", {"n", "ids"}), "decides what is refused");
+  expect_coupled(own(counted, "CheckIndices", {"n", "ids"}),
+                 "whether it refuses depends on the number of rows");
   Graph tuples({int64_t{4}, int64_t{3}});
   tuples.integers("shape", {10, 3}).floats("t", {10, 3}).input("i", {int64_t{2}}, onnx::kInt64);
   expect_proved(
@@ -363,7 +367,8 @@ TEST(RowsRules, ChecksOfOurOwnPassOnWhatTheyCheck) {
   expect_proved(own(flags, "Require", {"bad", "none", "x"}));
   Graph most = Graph().integers("none", {}).integers("axes", {0, 1});
   most.node("ReduceMax", {"x", "axes"}, {"m"});
-  expect_coupled(own(most, "Require", {"m", "none", "x"}), "(ReduceMax): it goes over the rows");
+  expect_coupled(own(most, "Require", {"m", "none", "x"}),
+                 "(ReduceMax): it reduces the batch axis");
   Graph wide({k1, int64_t{4}});
   wide.integers("three", {3}).integers("four", {4}).integers("zero", {0});
   wide.node("Shape", {"x"}, {"s"}).node("Gather", {"s", "zero"}, {"n"});
@@ -381,8 +386,8 @@ TEST(RowsRules, SizesOfOurOwnFollowTheNumberOfRows) {
   };
   expect_proved(cut({0, 1}, {-1, 2}));
   expect_proved(cut({0, 1}, {-1, -1}));
-  expect_coupled(cut({0, 1}, {1, 2}), "it takes some of the rows");
-  expect_coupled(cut({1, 0}, {-1, 2}), "it takes some of the rows");
+  expect_coupled(cut({0, 1}, {1, 2}), "it selects some of the rows");
+  expect_coupled(cut({1, 0}, {-1, 2}), "it selects some of the rows");
   const auto padded = [](int64_t before) {
     Graph graph;
     graph.model().initializer<int64_t>("p", onnx::kInt64, {2, 2}, {before, 0, 1, 2});
@@ -397,14 +402,15 @@ TEST(RowsRules, SizesOfOurOwnFollowTheNumberOfRows) {
     return own(own(graph, "ReductionAxes", {"rank", "axes"}, {}, {"a"}), "ReduceMax", {"a", "x"});
   };
   expect_proved(reduced(-1));
-  expect_coupled(reduced(-3), "it goes over the rows");
+  expect_coupled(reduced(-3), "it reduces the batch axis");
   Graph nothing = Graph().integers("axes", {});
   expect_proved(own(nothing, "ReduceMin", {"axes", "x"}), "no axes: nothing is reduced");
   Graph turned = Graph().integers("order", {1, 0});
   expect_proved(own(turned, "InvertPermutation", {"order"}, {}, {"i"})
                     .node("Gather", {"x", "i"}, {"y"}, {axis(1)}));
   Graph order = Graph().input("o", {}, onnx::kInt64);
-  expect_coupled(own(order, "InvertPermutation", {"o"}), "the order: values of the rows decide");
+  expect_coupled(own(order, "InvertPermutation", {"o"}),
+                 "the order must not depend on the values of the rows");
 }
 
 TEST(RowsRules, OperatorsOfOurOwnKeepRowsApart) {
@@ -423,23 +429,23 @@ TEST(RowsRules, OperatorsOfOurOwnKeepRowsApart) {
   expect_proved(
       own(bins, "SearchSorted", {"bins", "v"}, {}, {"f"}).node("Reshape", {"f", "rows"}, {"y"}));
   expect_coupled(own(Graph().floats("bins", {1, 5}), "SearchSorted", {"bins", "x"}),
-                 "values are looked up in other rows");
+                 "values are looked up in the lists of other rows");
   const auto places = [](int64_t with_batch) {
     Graph graph({int64_t{4}, int64_t{4}, int64_t{2}});
     return own(graph, "MaxPoolWithArgmax", {"x"}, {attribute("with_batch", with_batch)},
                {"values", "y"});
   };
   expect_proved(places(0));
-  expect_coupled(places(1), "counted over all rows");
+  expect_coupled(places(1), "count all rows");
   Graph square({int64_t{4}, int64_t{4}});
   expect_proved(own(square, "Lu", {"x"}, {}, {"y", "p"}));
   expect_proved(own(square, "Lu", {"x"}, {}, {"l", "y"}));
-  expect_coupled(own(Graph(), "Lu", {"x"}, {}, {"y", "p"}), "an axis that it goes over");
+  expect_coupled(own(Graph(), "Lu", {"x"}, {}, {"y", "p"}), "it iterates over the batch axis");
   Graph diagonals = Graph({int64_t{3}, int64_t{4}}).input("b", {int64_t{4}, int64_t{1}});
   expect_proved(own(diagonals, "TridiagonalSolve", {"x", "b"}));
   Graph image({int64_t{4}, int64_t{4}, int64_t{3}});
   expect_proved(own(image, "EncodePng", {"x"}));
-  expect_coupled(own(square, "EncodePng", {"x"}), "the rows are an axis of the image");
+  expect_coupled(own(square, "EncodePng", {"x"}), "the batch axis is an axis of the image");
   Graph fields = Graph({int64_t{2}}).input("v", {int64_t{7}});
   expect_proved(own(fields, "EncodeProto", {"x", "v"}));
   expect_proved(own(Graph({}, 18), "DecodeProto", {"x"}, {}, {"y", "v"}));
@@ -447,7 +453,7 @@ TEST(RowsRules, OperatorsOfOurOwnKeepRowsApart) {
   Graph texts({}, 18);
   const Message words = Message().bytes(1, "stopwords").bytes(4, "1:a,").varint(20, 3);
   expect_proved(own(texts, "NormalizeStrings", {"x"}));
-  expect_coupled(own(texts, "NormalizeStrings", {"x"}, {words}), "stop words are taken out");
+  expect_coupled(own(texts, "NormalizeStrings", {"x"}, {words}), "stop words are removed");
   Graph extreme;
   extreme.model().initializer<int64_t>("i", onnx::kInt64, {1, 1}, {1});
   const auto swap = attribute("perm", std::vector<int64_t>{1, 0});
@@ -455,7 +461,7 @@ TEST(RowsRules, OperatorsOfOurOwnKeepRowsApart) {
   extreme.node("Gather", {"t", "first"}, {"u"});
   expect_proved(own(extreme, "ScatterExtreme", {"i", "u", "t"}, {}, {"e"})
                     .node("Transpose", {"e"}, {"y"}, {swap}));
-  expect_coupled(own(extreme, "ScatterExtreme", {"i", "u", "x"}), "it writes rows by their number");
+  expect_coupled(own(extreme, "ScatterExtreme", {"i", "u", "x"}), "it writes rows by their index");
 }
 
 TEST(RowsRules, SizesOfEachRowAreComparedAndMet) {
@@ -476,7 +482,7 @@ TEST(RowsRules, SizesOfEachRowAreComparedAndMet) {
         .node("Mul", {"x", "f"}, {"y"});
   };
   expect_proved(above(0), "N * a > 0 where a > 0");
-  expect_coupled(above(1), "what is computed depends on the number of rows");
+  expect_coupled(above(1), "the result depends on the number of rows");
 }
 
 TEST(RowsRules, OutputsHaveOneRowForEachRow) {

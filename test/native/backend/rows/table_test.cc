@@ -10,11 +10,12 @@
 
 #include "backend/rows/rule.h"
 #include "operators/operator.h"
+#include "source_folder.h"
 
 namespace serval::rows {
 namespace {
 
-const char* const kPage = SERVAL_SOURCE_DIR "/docs/guides/batching.md";
+const std::string kPage = source_folder() + "/docs/guides/batching.md";
 const std::string kBegin = "<!-- operator rules -->\n", kEnd = "<!-- end of operator rules -->\n";
 
 TEST(RowsTable, TheDocumentationHasTheRules) {

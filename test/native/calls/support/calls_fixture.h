@@ -119,7 +119,9 @@ class CallsTest : public EngineTest {
     route(name, handle);
     return handle;
   }
-  std::shared_ptr<Model> model(uint32_t handle) { return *engine_->table()->models.find(handle); }
+  std::shared_ptr<Model> model(uint32_t handle) {
+    return *engine_->published()->models.find(handle);
+  }
 
   // False: it did not become true in ten seconds.
   static bool becomes(const std::function<bool()>& so) {

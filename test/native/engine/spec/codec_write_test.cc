@@ -84,7 +84,7 @@ class WriteEngineStats : public ::testing::Test {
     return out;
   }
 
-  ModelTable models_;  // 0 and 2 are not loaded
+  ModelsByHandle models_;  // 0 and 2 are not loaded
   ByteBuffer bytes_;
 };
 

@@ -23,8 +23,8 @@ class FakeSender final : public Sender {
     most = std::max(most, ends_.size());
   }
 
-  Measured run(const Plan& plan) {
-    Loop loop(plan, 0, *this);
+  Measured run(const Schedule& schedule) {
+    Loop loop(schedule, 0, *this);
     while (!loop.over(now)) {
       loop.pump(now);
       uint64_t next = loop.next_ns(now);
@@ -57,21 +57,21 @@ class FakeSender final : public Sender {
   std::multimap<uint64_t, uint64_t> ends_;
 };
 
-Plan closed(size_t concurrency) {
-  Plan plan;
-  plan.concurrency = concurrency;
-  plan.warmup_ns = 20 * kMs;
-  plan.measure_ns = 100 * kMs;
-  plan.grace_ns = 1000 * kMs;
-  return plan;
+Schedule closed(size_t concurrency) {
+  Schedule schedule;
+  schedule.concurrency = concurrency;
+  schedule.warmup_ns = 20 * kMs;
+  schedule.measure_ns = 100 * kMs;
+  schedule.grace_ns = 1000 * kMs;
+  return schedule;
 }
 
-Plan open(double rate) {
-  Plan plan = closed(1);
-  plan.open_loop = true;
-  plan.rate = rate;
-  plan.warmup_ns = 0;
-  return plan;
+Schedule open(double rate) {
+  Schedule schedule = closed(1);
+  schedule.open_loop = true;
+  schedule.rate = rate;
+  schedule.warmup_ns = 0;
+  return schedule;
 }
 
 TEST(LoadLoop, AClosedLoopKeepsItsRequestsInFlight) {
@@ -90,9 +90,9 @@ TEST(LoadLoop, AClosedLoopKeepsItsRequestsInFlight) {
 TEST(LoadLoop, ErrorsAreCountedWithTheFirstTextAndHaveNoLatency) {
   FakeSender sender(kMs);
   sender.fails_each = 2;
-  Plan plan = closed(1);
-  plan.warmup_ns = 0;
-  const Measured result = sender.run(plan);
+  Schedule schedule = closed(1);
+  schedule.warmup_ns = 0;
+  const Measured result = sender.run(schedule);
   EXPECT_EQ(result.answered, result.latencies.count());
   EXPECT_EQ(result.failed, 49u);
   EXPECT_EQ(result.failures[static_cast<size_t>(Failure::Status)], 49u);
@@ -101,9 +101,9 @@ TEST(LoadLoop, ErrorsAreCountedWithTheFirstTextAndHaveNoLatency) {
 
 TEST(LoadLoop, AnOpenLoopSendsByTheClock) {
   FakeSender sender(30 * kMs);
-  Plan plan = open(500);
-  plan.measure_ns = 200 * kMs;
-  const Measured result = sender.run(plan);
+  Schedule schedule = open(500);
+  schedule.measure_ns = 200 * kMs;
+  const Measured result = sender.run(schedule);
   EXPECT_EQ(sender.sent, 100u);
   EXPECT_EQ(result.latencies.count(), 100u);
   EXPECT_EQ(result.latencies.max_ns(), 30 * kMs);
@@ -114,9 +114,9 @@ TEST(LoadLoop, AnOpenLoopSendsByTheClock) {
 TEST(LoadLoop, RequestsThatWaitForASlowServerCountFromWhenTheyWereDue) {
   // One at a time, 10 ms each, one due every 5 ms: the last one waits for half of the time.
   FakeSender sender(10 * kMs, 1);
-  Plan plan = open(200);
-  plan.measure_ns = 200 * kMs;
-  const Measured result = sender.run(plan);
+  Schedule schedule = open(200);
+  schedule.measure_ns = 200 * kMs;
+  const Measured result = sender.run(schedule);
   EXPECT_EQ(result.failed, 0u);
   EXPECT_EQ(result.latencies.count(), 40u);
   EXPECT_EQ(result.late.count(), 40u);
@@ -127,9 +127,9 @@ TEST(LoadLoop, RequestsThatWaitForASlowServerCountFromWhenTheyWereDue) {
 TEST(LoadLoop, RequestsWithoutAResponseHaveFailedInTheEnd) {
   for (const bool is_open : {false, true}) {
     FakeSender sender(UINT64_MAX);
-    Plan plan = is_open ? open(500) : closed(5);
-    plan.grace_ns = 2500 * kMs;
-    const Measured result = sender.run(plan);
+    Schedule schedule = is_open ? open(500) : closed(5);
+    schedule.grace_ns = 2500 * kMs;
+    const Measured result = sender.run(schedule);
     EXPECT_EQ(result.failed, is_open ? 50u : 5u);
     EXPECT_EQ(result.failures[static_cast<size_t>(Failure::Late)], result.failed);
     EXPECT_EQ(result.first_error, "no answer 2.5 s after the end");
@@ -139,21 +139,21 @@ TEST(LoadLoop, RequestsWithoutAResponseHaveFailedInTheEnd) {
 
 TEST(LoadLoop, SlowRequestsCountWholeWhereThatIsAskedFor) {
   FakeSender sender(70 * kMs);
-  Plan plan = closed(1);
-  plan.warmup_ns = 0;
-  EXPECT_EQ(FakeSender(70 * kMs).run(plan).answered, 1u);
-  plan.counts_late = true;
-  const Measured result = sender.run(plan);
+  Schedule schedule = closed(1);
+  schedule.warmup_ns = 0;
+  EXPECT_EQ(FakeSender(70 * kMs).run(schedule).answered, 1u);
+  schedule.counts_late = true;
+  const Measured result = sender.run(schedule);
   EXPECT_EQ(result.answered, 2u);
   EXPECT_EQ(result.elapsed_ns, 140 * kMs);
 }
 
 TEST(LoadLoop, ALoadOfSomeRequestsEndsWithTheLastOne) {
   FakeSender sender(kMs);
-  Plan plan = closed(4);
-  plan.warmup_ns = plan.measure_ns = 0;
-  plan.requests = 10;
-  const Measured result = sender.run(plan);
+  Schedule schedule = closed(4);
+  schedule.warmup_ns = schedule.measure_ns = 0;
+  schedule.requests = 10;
+  const Measured result = sender.run(schedule);
   EXPECT_EQ(sender.sent, 10u);
   EXPECT_EQ(result.answered, 10u);
   EXPECT_EQ(sender.now, 3 * kMs);

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "operators/support/fake_context.h"
+#include "source_folder.h"
 
 namespace serval::operators {
 
@@ -98,8 +99,7 @@ inline GoldenCase read_case(dom::object row) {
 
 // Returns the cases of goldens/<group>.json.
 inline std::vector<GoldenCase> read_goldens(const std::string& group) {
-  const std::string path =
-      std::string(SERVAL_SOURCE_DIR) + "/test/native/operators/goldens/" + group + ".json";
+  const std::string path = source_folder() + "/test/native/operators/goldens/" + group + ".json";
   std::stringstream content;
   content << std::ifstream(path).rdbuf();
   const simdjson::padded_string json(content.str());

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "base/unicode/letters.h"
+#include "source_folder.h"
 #include "tabular/java/regex.h"
 
 namespace serval::tabular {
@@ -71,7 +72,7 @@ std::string every_character(const JavaRegex& regex, const std::string& text) {
 }
 
 TEST(JavaRegexGoldens, AnswersAsJavaDoes) {
-  std::ifstream file(SERVAL_SOURCE_DIR "/test/fixtures/tabular/regex/goldens.tsv");
+  std::ifstream file(source_folder() + "/test/fixtures/tabular/regex/goldens.tsv");
   size_t lines = 0;
   for (std::string line; std::getline(file, line); ++lines) {
     const std::vector<std::string> cells = cells_of(line);

@@ -10,7 +10,7 @@ import {
   type HttpExchange,
   type RequestHead,
 } from '../../../../ts/listeners/http/listener.js';
-import { FakeNative, PENDING } from '../../native/fake-native.js';
+import { FakeNative, PENDING } from '../../engine/fake-native.js';
 import { FakeExchange, headOf } from '../fake-http.js';
 
 class Route extends InferRoute {

@@ -5,7 +5,7 @@ import { after, before, beforeEach, describe, it } from 'node:test';
 import { ErrorCode, ServalError } from '../../../../ts/base/errors.js';
 import { timeoutUs } from '../../../../ts/protocols/grpc/infer.js';
 import { inferenceService } from '../../../../ts/protocols/v2/grpc.js';
-import { FakeControl } from '../../admin/fake-control.js';
+import { FakeControl } from '../../server/admin/fake-control.js';
 import { GrpcServer } from '../grpc-server.js';
 import { FakeReadings } from '../fake-readings.js';
 import { RawClient, decode, encode, messageTypes } from '../raw-client.js';

@@ -3,7 +3,7 @@ import { after, before } from 'node:test';
 import { ErrorCode } from '../../../../ts/base/errors.js';
 import { inferenceService } from '../../../../ts/protocols/v2/grpc.js';
 import type { RegistrySnapshot } from '../../../../ts/model/snapshot.js';
-import { FakeControl } from '../../admin/fake-control.js';
+import { FakeControl } from '../../server/admin/fake-control.js';
 import { GrpcServer } from '../grpc-server.js';
 import { FakeReadings } from '../fake-readings.js';
 import { RawClient, messageTypes } from '../raw-client.js';

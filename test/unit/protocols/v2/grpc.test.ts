@@ -6,7 +6,7 @@ import { ErrorCode } from '../../../../ts/base/errors.js';
 import type { EngineError } from '../../../../ts/engine/missing.js';
 import { inferenceService } from '../../../../ts/protocols/v2/grpc.js';
 import { GrpcStatus } from '../../../../ts/listeners/grpc/call.js';
-import { FakeControl } from '../../admin/fake-control.js';
+import { FakeControl } from '../../server/admin/fake-control.js';
 import { FakeReadings } from '../fake-readings.js';
 import { errorAnswer, missing } from '../missing.js';
 import { decode, encode } from '../raw-client.js';

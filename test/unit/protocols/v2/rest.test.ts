@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { ErrorCode, ServalError } from '../../../../ts/base/errors.js';
 import type { EngineLink } from '../../../../ts/engine/link.js';
 import { v2Route, type V2Context } from '../../../../ts/protocols/v2/rest.js';
-import { FakeControl, LOG_SETTINGS } from '../../admin/fake-control.js';
+import { FakeControl, LOG_SETTINGS } from '../../server/admin/fake-control.js';
 import { ask, type Sent } from '../fake-http.js';
 import { FakeReadings } from '../fake-readings.js';
 import { model, registry, version } from '../snapshots.js';

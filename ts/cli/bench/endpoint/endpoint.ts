@@ -80,12 +80,12 @@ export function openTarget(choice: TargetChoice): Promise<BenchTarget> {
   return isBenchUrl(choice.target) ? openUrl(choice) : openModelTarget(choice);
 }
 
-const isTablePlatform = (platform: string): boolean =>
+const isTabularPlatform = (platform: string): boolean =>
   Object.values(TABULAR_PLATFORMS).some((one) => one === platform);
 
 /** Cells of tabular models may be missing, which binary tensors cannot express. */
 const suits = (path: BenchPath, platform: string): boolean =>
-  path !== 'rest-binary' || !isTablePlatform(platform);
+  path !== 'rest-binary' || !isTabularPlatform(platform);
 
 async function openUrl(choice: TargetChoice): Promise<BenchTarget> {
   const url = benchUrl(choice.target, choice.model, choice.version);
@@ -97,7 +97,7 @@ async function openUrl(choice: TargetChoice): Promise<BenchTarget> {
   return {
     name: url.model,
     ...metadata,
-    isTable: isTablePlatform(metadata.platform),
+    isTable: isTabularPlatform(metadata.platform),
     server: choice.target,
     paths: paths.filter((one) => suits(one, metadata.platform)),
     place: () => place,
@@ -185,7 +185,7 @@ async function openModelTarget(choice: TargetChoice): Promise<BenchTarget> {
     return {
       name,
       ...metadata,
-      isTable: isTablePlatform(metadata.platform),
+      isTable: isTabularPlatform(metadata.platform),
       server: CHILD,
       paths: offered.filter((one) => suits(one, metadata.platform)),
       place: (one) => (carrierOf(one) === 'none' ? undefined : place(portOf(one))),

@@ -1,5 +1,6 @@
 // Makes one gRPC call with Node's HTTP/2 client, to get a model's metadata and to check that the
 // server accepts a request. Control plane.
+import { GRPC_TYPE } from '../../../base/media-types.js';
 import { ErrorCode, GrpcCode, reasonOf, ServalError } from '../../../base/errors.js';
 import { BENCH_CALL_MS } from '../../../base/limits.js';
 import { PREFIX_BYTES } from '../request/message-prefix.js';
@@ -33,7 +34,7 @@ export async function grpcCall(
   const head = {
     ':method': 'POST',
     ':path': path,
-    'content-type': 'application/grpc',
+    'content-type': GRPC_TYPE,
     te: 'trailers',
     ...headers,
   };

@@ -1,5 +1,6 @@
 // Gets a model's metadata from a server: by V2 and by TensorFlow Serving's APIs, over REST and
 // gRPC. Control plane, main thread. Source: docs/reference/protocols.
+import { DEFAULT_SIGNATURE } from '../../../base/signatures.js';
 import { ErrorCode, ServalError, reasonOf } from '../../../base/errors.js';
 import type { InputInfo } from '../../../library/types.js';
 import { BENCH_CALL_MS } from '../../../base/limits.js';
@@ -28,8 +29,6 @@ export interface Metadata {
   /** Whether every output has, or may have, as many rows as the inputs. */
   readonly rowsOut: boolean;
 }
-
-const DEFAULT_SIGNATURE = 'serving_default';
 
 /** Errors: the server's; ModelNotReady: no response. */
 export async function restMetadata(place: RequestPlace, tlsCa: string): Promise<Metadata> {

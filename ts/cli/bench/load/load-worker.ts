@@ -5,7 +5,7 @@ import { ErrorCode, reasonOf, ServalError } from '../../../base/errors.js';
 import { EngineSender } from './engine-sender.js';
 import { Loop } from './loop.js';
 import { pace, Pacer, type PacerData } from './pacer.js';
-import type { EngineTarget, FromLoad, LoadPlan, Sender, ToLoad } from './sender.js';
+import type { EngineTarget, FromLoad, LoadSchedule, Sender, ToLoad } from './sender.js';
 
 export interface LoadData {
   readonly role: 'load';
@@ -16,7 +16,7 @@ class LoadThread {
   readonly #target: EngineTarget;
   readonly #pacer = new Pacer(new URL(import.meta.url));
   #sender: Sender | undefined;
-  #plan: LoadPlan | undefined;
+  #schedule: LoadSchedule | undefined;
 
   constructor(target: EngineTarget) {
     this.#target = target;
@@ -26,15 +26,16 @@ class LoadThread {
     switch (message.say) {
       case 'prepare': {
         this.#sender ??= await EngineSender.load(this.#target);
-        const { plan, request } = message;
-        this.#plan = plan;
-        if (plan.loop === 'open') await this.#pacer.start();
+        const { schedule, request } = message;
+        this.#schedule = schedule;
+        if (schedule.loop === 'open') await this.#pacer.start();
         await this.#sender.prepare(request);
         return { say: 'prepared' };
       }
       case 'go': {
-        if (this.#sender === undefined || this.#plan === undefined) throw new TypeError('no plan');
-        const loop = new Loop(this.#sender, this.#plan, this.#pacer);
+        if (this.#sender === undefined || this.#schedule === undefined)
+          throw new TypeError('no schedule');
+        const loop = new Loop(this.#sender, this.#schedule, this.#pacer);
         return { say: 'done', result: await loop.run(message.begins) };
       }
       case 'close':

@@ -1,5 +1,5 @@
-// The main thread's part of the load: starts its threads, divides a plan among them, merges their
-// results. Threads that send to a server are the addon's; the one that calls the engine is a
+// The main thread's part of the load: starts its threads, divides a schedule among them, merges
+// their results. Threads that send to a server are the addon's; the one that calls the engine is a
 // worker.
 import { Worker } from 'node:worker_threads';
 import { ErrorCode, ServalError, reasonOf } from '../../../base/errors.js';
@@ -10,7 +10,7 @@ import {
   type EngineTarget,
   type FromLoad,
   type LoadPart,
-  type LoadPlan,
+  type LoadSchedule,
   type LoadRequest,
   type LoadResult,
   type LoadTarget,
@@ -52,23 +52,23 @@ export class Load {
    */
   async run(
     request: LoadRequest,
-    plan: LoadPlan,
+    schedule: LoadSchedule,
     measuring: (begins: boolean) => void,
   ): Promise<LoadTotal> {
     const count =
-      plan.loop === 'closed' ? Math.min(this.#threads.length, plan.concurrency) : undefined;
+      schedule.loop === 'closed' ? Math.min(this.#threads.length, schedule.concurrency) : undefined;
     const threads = this.#threads.slice(0, count);
     const parts = threads.map((thread, i) => {
-      const own = partOf(plan, i, threads.length);
-      return { thread, plan: own };
+      const own = partOf(schedule, i, threads.length);
+      return { thread, schedule: own };
     });
-    await Promise.all(parts.map((one) => one.thread.prepare(request, one.plan)));
+    await Promise.all(parts.map((one) => one.thread.prepare(request, one.schedule)));
     const begins = now() + LEAD_MS;
-    const measured = begins + plan.warmupMs;
+    const measured = begins + schedule.warmupMs;
     const [results] = await Promise.all([
       Promise.all(parts.map((one) => one.thread.go(begins))),
       at(measured, () => measuring(true)),
-      at(measured + plan.measureMs, () => measuring(false)),
+      at(measured + schedule.measureMs, () => measuring(false)),
     ]);
     return totalOf(results);
   }
@@ -89,13 +89,13 @@ function at(when: number, call: () => void): Promise<void> {
   });
 }
 
-function partOf(plan: LoadPlan, index: number, count: number): LoadPlan {
-  const more = index < plan.concurrency % count ? 1 : 0;
+function partOf(schedule: LoadSchedule, index: number, count: number): LoadSchedule {
+  const more = index < schedule.concurrency % count ? 1 : 0;
   return {
-    ...plan,
-    concurrency: Math.floor(plan.concurrency / count) + more,
-    rate: plan.rate / count,
-    seed: plan.seed + index,
+    ...schedule,
+    concurrency: Math.floor(schedule.concurrency / count) + more,
+    rate: schedule.rate / count,
+    seed: schedule.seed + index,
   };
 }
 
@@ -138,8 +138,8 @@ class EngineThread implements LoadPart {
     });
   }
 
-  async prepare(request: LoadRequest, plan: LoadPlan): Promise<void> {
-    await this.#ask({ say: 'prepare', request, plan });
+  async prepare(request: LoadRequest, schedule: LoadSchedule): Promise<void> {
+    await this.#ask({ say: 'prepare', request, schedule });
   }
 
   async go(begins: number): Promise<LoadResult> {

@@ -10,14 +10,14 @@ import { performance } from 'node:perf_hooks';
 import { randomNumbers } from '../../predict/inputs.js';
 import { Histogram } from './histogram.js';
 import type { Pacer } from './pacer.js';
-import { now, type LoadPlan, type LoadResult, type Sender } from './sender.js';
+import { now, type LoadSchedule, type LoadResult, type Sender } from './sender.js';
 
 /** Maximum delay of other work on the thread. */
 const TURN_MS = 1;
 
 export class Loop {
   readonly #sender: Sender;
-  readonly #plan: LoadPlan;
+  readonly #schedule: LoadSchedule;
   readonly #pacer: Pacer;
   readonly #latencies = new Histogram();
   /** Delay between the time a request was due and when it was sent. */
@@ -38,16 +38,16 @@ export class Loop {
   #waitingAt = 0;
   #finished: () => void = () => undefined;
 
-  constructor(sender: Sender, plan: LoadPlan, pacer: Pacer) {
+  constructor(sender: Sender, schedule: LoadSchedule, pacer: Pacer) {
     this.#sender = sender;
-    this.#plan = plan;
+    this.#schedule = schedule;
     this.#pacer = pacer;
-    this.#random = randomNumbers(plan.seed);
+    this.#random = randomNumbers(schedule.seed);
   }
 
   /** Runs from `begins` (of now()) to the end of the measured time and of the grace period. */
   async run(begins: number): Promise<LoadResult> {
-    const { warmupMs, measureMs, graceMs } = this.#plan;
+    const { warmupMs, measureMs, graceMs } = this.#schedule;
     this.#measured = begins + warmupMs;
     this.#ends = this.#measured + measureMs;
     this.#sender.onAnswer = (begun, error) => this.#answer(begun, error);
@@ -102,7 +102,7 @@ export class Loop {
   #pump(): void {
     if (this.#pumping) return;
     this.#pumping = true;
-    const open = this.#plan.loop === 'open';
+    const open = this.#schedule.loop === 'open';
     if (open) this.#takeDue();
     const until = now() + TURN_MS;
     while (open ? this.#queued > 0 : this.#mayBegin()) {
@@ -121,12 +121,12 @@ export class Loop {
   }
 
   #mayBegin(): boolean {
-    return !this.#stopped && this.#inFlight < this.#plan.concurrency && now() < this.#ends;
+    return !this.#stopped && this.#inFlight < this.#schedule.concurrency && now() < this.#ends;
   }
 
   #gap(): number {
-    const mean = 1000 / this.#plan.rate;
-    if (this.#plan.arrivals === 'constant') return mean;
+    const mean = 1000 / this.#schedule.rate;
+    if (this.#schedule.arrivals === 'constant') return mean;
     return -Math.log(1 - this.#random()) * mean;
   }
 
@@ -160,7 +160,7 @@ export class Loop {
     this.#inFlight -= 1;
     const at = now();
     const inTime = at >= this.#measured && at < this.#ends;
-    const open = this.#plan.loop === 'open';
+    const open = this.#schedule.loop === 'open';
     const counts = open ? begun >= this.#measured : inTime;
     if (open && counts) this.#owed -= 1;
     if (error === undefined) {

@@ -6,7 +6,7 @@ import { BENCH_CALL_MS, BENCH_CONNECTIONS_MAX } from '../../../base/limits.js';
 import { lateTls } from '../../../base/late-modules.js';
 import { loadBinding, type NativeBinding } from '../../../engine/binding.js';
 import type { HistogramData } from './histogram.js';
-import type { LoadPart, LoadPlan, LoadRequest, LoadResult, ServerTarget } from './sender.js';
+import type { LoadPart, LoadSchedule, LoadRequest, LoadResult, ServerTarget } from './sender.js';
 
 /** The argument of clientOpen(). */
 interface NativeTarget {
@@ -28,8 +28,8 @@ interface NativeTraffic {
   readonly bodies: readonly Uint8Array[];
 }
 
-/** The plan of clientOrder(): a LoadPlan, and the number of connections. */
-interface NativePlan extends LoadPlan {
+/** The schedule of clientOrder(): a LoadSchedule, and the number of connections. */
+interface NativeSchedule extends LoadSchedule {
   readonly connections: number;
   readonly connectionsMax: number;
 }
@@ -69,14 +69,17 @@ export class NativeClient implements LoadPart {
     }
   }
 
-  prepare(request: LoadRequest, plan: LoadPlan): Promise<void> {
+  prepare(request: LoadRequest, schedule: LoadSchedule): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#told = (problem) => {
         if (problem === '') resolve();
         else reject(new ServalError(ErrorCode.ModelNotReady, problem ?? ''));
       };
       const traffic = nativeTraffic(this.#target, request);
-      this.#native.clientOrder(this.#client, { traffic, plan: nativePlan(this.#target, plan) });
+      this.#native.clientOrder(this.#client, {
+        traffic,
+        schedule: nativeSchedule(this.#target, schedule),
+      });
     });
   }
 
@@ -132,10 +135,10 @@ function nativeTraffic(target: ServerTarget, request: LoadRequest): NativeTraffi
   };
 }
 
-function nativePlan(target: ServerTarget, plan: LoadPlan): NativePlan {
-  const isOpen = plan.loop === 'open';
+function nativeSchedule(target: ServerTarget, schedule: LoadSchedule): NativeSchedule {
+  const isOpen = schedule.loop === 'open';
   const most = isHttp2(target) ? HTTP2_CONNECTIONS_MAX : BENCH_CONNECTIONS_MAX;
-  const connections = Math.min(isOpen ? OPEN_FIRST : plan.concurrency, most);
+  const connections = Math.min(isOpen ? OPEN_FIRST : schedule.concurrency, most);
   const connectionsMax = isOpen ? most : connections;
-  return { timeoutMs: BENCH_CALL_MS, ...plan, connections, connectionsMax };
+  return { timeoutMs: BENCH_CALL_MS, ...schedule, connections, connectionsMax };
 }

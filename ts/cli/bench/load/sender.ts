@@ -64,7 +64,7 @@ export interface LoadRequest {
 }
 
 /** One thread's part of a measurement. */
-export interface LoadPlan {
+export interface LoadSchedule {
   readonly loop: 'closed' | 'open';
   /** closed */
   readonly concurrency: number;
@@ -97,7 +97,7 @@ export interface LoadResult {
 /** One thread of a load. */
 export interface LoadPart {
   /** Opens what a load of this request needs. Errors: no server. */
-  prepare(request: LoadRequest, plan: LoadPlan): Promise<void>;
+  prepare(request: LoadRequest, schedule: LoadSchedule): Promise<void>;
   /** Starts it at this time of now(). */
   go(begins: number): Promise<LoadResult>;
   /** Never rejects. */
@@ -105,7 +105,7 @@ export interface LoadPart {
 }
 
 export type ToLoad =
-  | { readonly say: 'prepare'; readonly request: LoadRequest; readonly plan: LoadPlan }
+  | { readonly say: 'prepare'; readonly request: LoadRequest; readonly schedule: LoadSchedule }
   /** `begins`: by now(). */
   | { readonly say: 'go'; readonly begins: number }
   | { readonly say: 'close' };

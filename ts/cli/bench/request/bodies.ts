@@ -1,9 +1,10 @@
 // Encodes one request in the forms that the paths of a bench send. Pure; control plane. Source:
 // docs/reference/protocols/v2-rest.md; proto/wire/inference.proto.
+import { BINARY_TYPE, JSON_TYPE } from '../../../base/media-types.js';
+import { elementCount } from '../../../model/shape.js';
 import { configError } from '../../../config/values/values.js';
 import { ErrorCode, ServalError } from '../../../base/errors.js';
 import { elementValues } from '../../../library/elements.js';
-import { elementCount } from '../../../library/flatten.js';
 import { columnsOf, tableBody } from '../../../library/table-request.js';
 import { encodeInputs, tensorBody, type RequestBody } from '../../../library/tensor-request.js';
 import type { EncodedTensor, InputInfo, Inputs } from '../../../library/types.js';
@@ -272,8 +273,8 @@ function tableMessage(body: ArrayBuffer): ArrayBuffer {
 /** REST headers that describe a body. */
 const typeFields = (jsonBytes: number): LoadRequest['fields'] =>
   jsonBytes < 0
-    ? [['content-type', 'application/json']]
+    ? [['content-type', JSON_TYPE]]
     : [
-        ['content-type', 'application/octet-stream'],
+        ['content-type', BINARY_TYPE],
         ['inference-header-content-length', String(jsonBytes)],
       ];

@@ -1,4 +1,5 @@
 // The inputs of a bench, and the same with another number of rows. Pure; control plane.
+import { elementCount } from '../../../model/shape.js';
 import { configError } from '../../../config/values/values.js';
 import { pictureShape } from '../../../protocols/sample-request.js';
 import type { EncodedTensor, InputInfo, Inputs, InputValue } from '../../../library/types.js';
@@ -80,7 +81,7 @@ const evenRowEnds = (bytes: number, rows: number): readonly number[] =>
   Array.from({ length: rows }, (_, i) => ((i + 1) * bytes) / rows);
 
 function textRowEnds(bytes: Uint8Array, rows: number, shape: readonly number[]): readonly number[] {
-  const elements = shape.slice(1).reduce((all, dim) => all * dim, 1);
+  const elements = elementCount(shape.slice(1));
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const ends: number[] = [];
   let at = 0;

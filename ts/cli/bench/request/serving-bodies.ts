@@ -1,9 +1,10 @@
 // Encodes one request as clients of TensorFlow Serving do: V1's JSON, and PredictionService's
 // Predict. Pure; control plane. Source: docs/reference/protocols/v1-rest.md;
 // docs/reference/protocols/tf-grpc.md; docs/reference/tabular.md, V1, TensorFlow's Predict.
-import { ErrorCode, ServalError } from '../../../base/errors.js';
+import { elementCount } from '../../../model/shape.js';
+import { ErrorCode, ServalError, invalidArgument } from '../../../base/errors.js';
 import { elementValues } from '../../../library/elements.js';
-import { elementCount, invalid, isTypedArray, tensorInput } from '../../../library/flatten.js';
+import { isTypedArray, tensorInput } from '../../../library/flatten.js';
 import type { EncodedTensor, InputInfo, Inputs } from '../../../library/types.js';
 import { columnTensors } from '../../predict/grpc/columns.js';
 import { predictRequest } from '../../predict/grpc/predict-request.js';
@@ -41,7 +42,7 @@ export function v1TableBody(columns: Inputs, signature: string): Uint8Array {
     checkPlain(name, parameters);
     const cells = Array.isArray(data) || isTypedArray(data) ? [...(data as unknown[])] : [data];
     if (shape !== undefined && shape[0] !== cells.length) {
-      throw invalid(`input '${name}'`, `expected a list of ${shape[0] ?? 1} rows`);
+      throw invalidArgument(`input '${name}'`, `expected a list of ${shape[0] ?? 1} rows`);
     }
     return [name, cells.map(v1Text)] as const;
   });

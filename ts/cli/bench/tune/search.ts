@@ -11,7 +11,7 @@ import {
   keeps,
   measured,
   MARGIN,
-  planOf,
+  workloadOf,
   type Load,
   type Measured,
 } from './trial.js';
@@ -237,7 +237,7 @@ class Search {
     try {
       const server = await options.start(settings);
       try {
-        for (const one of loads) points.push(await server.measure(planOf(load, one)));
+        for (const one of loads) points.push(await server.measure(workloadOf(load, one)));
       } finally {
         await server.close();
       }

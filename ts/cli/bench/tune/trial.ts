@@ -1,6 +1,6 @@
 // Measures one server under one set of settings: increases the requests in flight until p99 exceeds
 // the bound or throughput stops growing. Control plane; main thread.
-import type { BenchPath, BenchPlan, BenchPoint, Measure } from '../types.js';
+import type { BenchPath, BenchWorkload, BenchPoint, Measure } from '../types.js';
 
 /** Factor that counts as an improvement: less is noise. */
 export const MARGIN = 1.03;
@@ -39,7 +39,7 @@ export function isBetter(point: BenchPoint, than: BenchPoint): boolean {
   return isAsMuch && point.latency.p99 < than.latency.p99 * 0.8;
 }
 
-export const planOf = (load: Load, concurrency: number): BenchPlan => ({
+export const workloadOf = (load: Load, concurrency: number): BenchWorkload => ({
   path: load.path,
   loop: 'closed',
   concurrency,
@@ -74,7 +74,7 @@ class Climb {
   ) {}
 
   async at(concurrency: number): Promise<BenchPoint> {
-    const point = await this.measure(planOf(this.load, concurrency));
+    const point = await this.measure(workloadOf(this.load, concurrency));
     this.points.push(point);
     return point;
   }

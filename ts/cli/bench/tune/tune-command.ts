@@ -168,9 +168,9 @@ function withProgress(start: StartTuned, progress: Progress, seconds: number): S
   return async (settings) => {
     const server = await start(settings);
     return {
-      measure: (plan) => {
-        progress.begins(plan, 0, Math.max(1, Math.round(plan.seconds / seconds)));
-        return server.measure(plan);
+      measure: (workload) => {
+        progress.begins(workload, 0, Math.max(1, Math.round(workload.seconds / seconds)));
+        return server.measure(workload);
       },
       close: () => server.close(),
     };

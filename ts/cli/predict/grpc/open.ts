@@ -1,5 +1,6 @@
 // A model at a gRPC address: V2, or TensorFlow's PredictionService. Control plane. Source:
 // docs/reference/protocols/v2-grpc.md, docs/reference/protocols/tf-grpc.md.
+import { DEFAULT_SIGNATURE } from '../../../base/signatures.js';
 import { ErrorCode, ServalError } from '../../../base/errors.js';
 import type { Callable, RemoteTarget } from '../remote.js';
 import { Channel } from './channel.js';
@@ -20,7 +21,7 @@ export async function openGrpc(
 ): Promise<Callable> {
   const channel = new Channel(target.base, headers);
   const serving = (): Promise<Callable> =>
-    openServing(channel, target, signature ?? 'serving_default');
+    openServing(channel, target, signature ?? DEFAULT_SIGNATURE);
   try {
     if (target.protocol === 'v1') return await serving();
     return await openV2(channel, target).catch((error: unknown) => {

@@ -1,12 +1,12 @@
 // Model and node files in JSON. Importer's worker thread; pure.
 // Source: tabular.md 4.1
-import { reasonOf } from '../../../base/errors.js';
+import { elementCount } from '../../../model/shape.js';
+import { reasonOf, modelInvalid } from '../../../base/errors.js';
 import {
   type BasicType,
   type BundleInfo,
   type BundleModel,
   type BundleNode,
-  bundleInvalid,
   type BundleValue,
   type DataShape,
   EMPTY_VALUE,
@@ -33,7 +33,7 @@ export function parseJson(bytes: Uint8Array, file: string): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as unknown;
   } catch (error) {
-    throw bundleInvalid(`${file}: ${reasonOf(error)}`);
+    throw modelInvalid(`${file}: ${reasonOf(error)}`);
   }
 }
 
@@ -41,7 +41,7 @@ export function infoOfJson(bytes: Uint8Array, file: string): BundleInfo {
   const json = objectOf(parseJson(bytes, file), file);
   const format = json['format'];
   if (format !== 'json' && format !== 'protobuf') {
-    throw bundleInvalid(`${file}: expected format 'json' or 'protobuf', got ${said(format)}`);
+    throw modelInvalid(`${file}: expected format 'json' or 'protobuf', got ${said(format)}`);
   }
   return { name: textOf(json['name'], ''), format, version: textOf(json['version'], '') };
 }
@@ -53,7 +53,7 @@ export function nodeOfJson(bytes: Uint8Array, file: string): BundleNode {
     arrayOf(shape[key] ?? [], `${file}: ${key}`).map((each) => {
       const { port, name } = objectOf(each, `${file}: ${key}`);
       if (typeof port !== 'string' || typeof name !== 'string') {
-        throw bundleInvalid(`${file}: ${key}: expected a port and a name, got ${said(each)}`);
+        throw modelInvalid(`${file}: ${key}: expected a port and a name, got ${said(each)}`);
       }
       return { port, name };
     });
@@ -63,9 +63,11 @@ export function nodeOfJson(bytes: Uint8Array, file: string): BundleNode {
 export function modelOfJson(bytes: Uint8Array, file: string): BundleModel {
   const json = objectOf(parseJson(bytes, file), file);
   const { op, attributes } = json;
-  if (typeof op !== 'string') throw bundleInvalid(`${file}: expected 'op', got ${said(op)}`);
+  if (typeof op !== 'string') throw modelInvalid(`${file}: expected 'op', got ${said(op)}`);
   if (Array.isArray(attributes)) {
-    throw bundleInvalid(`${file}: attributes as a list, as MLeap before 0.8 wrote them`);
+    throw modelInvalid(
+      `${file}: attributes: expected an object, got a list, as MLeap before 0.8 writes it`,
+    );
   }
   const entries = Object.entries(objectOf(attributes ?? {}, `${file}: attributes`));
   const values = entries.map(
@@ -80,7 +82,7 @@ function valueOf(json: unknown, place: string): BundleValue {
   if (type === 'list') return { ...EMPTY_VALUE, ...membersOf(object, place, true), form: 'list' };
   if (type === 'tensor') return tensorOf(object, place);
   if (type === undefined) return { ...EMPTY_VALUE, ...membersOf(object, place, false) };
-  throw bundleInvalid(`${place}: expected type 'list' or 'tensor', got ${said(type)}`);
+  throw modelInvalid(`${place}: expected type 'list' or 'tensor', got ${said(type)}`);
 }
 
 function membersOf(object: Json, place: string, isList: boolean): Partial<BundleValue> {
@@ -93,13 +95,13 @@ function membersOf(object: Json, place: string, isList: boolean): Partial<Bundle
   const texts = all('string');
   const booleans = all('boolean');
   if (!texts.every((each) => typeof each === 'string')) {
-    throw bundleInvalid(`${place}: expected texts`);
+    throw modelInvalid(`${place}: expected strings`);
   }
   if (!booleans.every((each) => typeof each === 'boolean')) {
-    throw bundleInvalid(`${place}: expected true and false`);
+    throw modelInvalid(`${place}: expected booleans`);
   }
   if (object['model'] !== undefined) {
-    throw bundleInvalid(`${place}: models inside of attributes are not supported`);
+    throw modelInvalid(`${place}: models inside of attributes are not supported`);
   }
   return {
     numbers: numbers === undefined ? new Float64Array() : numbersOf(all(numbers), place),
@@ -117,7 +119,7 @@ function numbersOf(values: readonly unknown[], place: string): Float64Array {
     if (typeof value === 'number') return value;
     if (value === null || value === 'NaN') return Number.NaN;
     if (value === 'Infinity' || value === '-Infinity') return Number(value);
-    throw bundleInvalid(`${place}: value ${i}: expected a number, got ${said(value)}`);
+    throw modelInvalid(`${place}: value ${i}: expected a number, got ${said(value)}`);
   });
 }
 
@@ -140,9 +142,9 @@ function tensorOf(object: Json, place: string): BundleValue {
     dimensions,
   } as const;
   const count = Math.max(made.numbers.length, made.texts.length, made.booleans.length);
-  const expected = dimensions.reduce((product, size) => product * size, 1);
+  const expected = elementCount(dimensions);
   if (dimensions.every((size) => size >= 0) && dimensions.length > 0 && count !== expected) {
-    throw bundleInvalid(`${place}: shape [${dimensions.join(', ')}] with ${count} values`);
+    throw modelInvalid(`${place}: shape [${dimensions.join(', ')}] with ${count} values`);
   }
   return made;
 }
@@ -152,7 +154,9 @@ export function rawValues(bytes: Uint8Array, type: BasicType, place: string): Pa
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const each = (size: number, read: (at: number) => number): Partial<BundleValue> => {
     if (bytes.length % size !== 0) {
-      throw bundleInvalid(`${place}: ${bytes.length} bytes of ${type} values of ${size} bytes`);
+      throw modelInvalid(
+        `${place}: expected ${type} values of ${size} bytes each, got ${bytes.length} bytes`,
+      );
     }
     return {
       numbers: Float64Array.from({ length: bytes.length / size }, (_, i) => read(i * size)),
@@ -183,7 +187,7 @@ function rawTexts(bytes: Uint8Array, view: DataView, place: string): readonly st
   for (let at = 0; at < bytes.length; ) {
     const length = at + 4 <= bytes.length ? view.getInt32(at) : -1;
     if (length < 0 || at + 4 + length > bytes.length) {
-      throw bundleInvalid(`${place}: byte ${at}: a text reaches beyond the tensor`);
+      throw modelInvalid(`${place}: byte ${at}: a string extends beyond the tensor`);
     }
     texts.push(Buffer.from(bytes.buffer, bytes.byteOffset + at + 4, length).toString('utf8'));
     at += 4 + length;
@@ -195,7 +199,7 @@ function shapeOf(json: unknown, place: string): DataShape {
   const object = objectOf(json, place);
   const base = object['base'];
   if (base !== 'scalar' && base !== 'list' && base !== 'tensor') {
-    throw bundleInvalid(`${place}: expected scalar, list or tensor, got ${said(base)}`);
+    throw modelInvalid(`${place}: expected scalar, list or tensor, got ${said(base)}`);
   }
   const nullable = object['isNullable'] ?? object['is_nullable'];
   const dimensions = dimensionsOf(object['tensorShape'] ?? object['tensor_shape'], place);
@@ -207,24 +211,25 @@ function dimensionsOf(json: unknown, place: string): readonly number[] {
   const dimensions = arrayOf(objectOf(json, place)['dimensions'] ?? [], `${place}: dimensions`);
   return dimensions.map((each) => {
     const size = objectOf(each, place)['size'] ?? 0;
-    if (!Number.isSafeInteger(size)) throw bundleInvalid(`${place}: a size is ${said(size)}`);
+    if (!Number.isSafeInteger(size))
+      throw modelInvalid(`${place}: size: expected a whole number, got ${said(size)}`);
     return size as number;
   });
 }
 
 function basicTypeOf(json: unknown, place: string): BasicType {
   if (typeof json === 'string' && BASIC_TYPES.includes(json)) return json as BasicType;
-  throw bundleInvalid(`${place}: expected a basic type, got ${said(json)}`);
+  throw modelInvalid(`${place}: expected a basic type, got ${said(json)}`);
 }
 
 function objectOf(json: unknown, place: string): Json {
   if (typeof json === 'object' && json !== null && !Array.isArray(json)) return json as Json;
-  throw bundleInvalid(`${place}: expected an object, got ${said(json)}`);
+  throw modelInvalid(`${place}: expected an object, got ${said(json)}`);
 }
 
 function arrayOf(json: unknown, place: string): readonly unknown[] {
   if (Array.isArray(json)) return json;
-  throw bundleInvalid(`${place}: expected a list, got ${said(json)}`);
+  throw modelInvalid(`${place}: expected a list, got ${said(json)}`);
 }
 
 const textOf = (json: unknown, fallback: string): string =>

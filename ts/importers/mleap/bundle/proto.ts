@@ -1,12 +1,12 @@
 // Model and node files in protobuf. Importer's worker thread; pure.
 // Source: tabular.md 4.1 (the messages of ml.bundle).
+import { modelInvalid } from '../../../base/errors.js';
 import { WireReader } from '../../../protobuf/reader.js';
 import { rawValues } from './json.js';
 import {
   type BasicType,
   type BundleModel,
   type BundleNode,
-  bundleInvalid,
   type BundleValue,
   type DataShape,
   EMPTY_VALUE,
@@ -37,7 +37,7 @@ export function modelOfProto(bytes: Uint8Array, file: string): BundleModel {
     else if (reader.field === 2) readAttributes(reader.nested(file), file, attributes);
     else reader.skip();
   }
-  if (op === '') throw bundleInvalid(`${file}: expected an op, there is none`);
+  if (op === '') throw modelInvalid(`${file}: expected an op, got none`);
   return { op, attributes };
 }
 
@@ -138,7 +138,7 @@ function readMembers(reader: WireReader, file: string, form: 'scalar' | 'list'):
         shapes.push(readShape(reader.nested(file), file));
         break;
       case 11:
-        throw bundleInvalid(`${file}: models inside of attributes are not supported`);
+        throw modelInvalid(`${file}: models inside of attributes are not supported`);
       default:
         reader.skip();
     }
@@ -177,7 +177,7 @@ function readTensor(reader: WireReader, file: string): BundleValue {
     else if (reader.field === 3) bytes = reader.view();
     else reader.skip();
   }
-  if (type === undefined) throw bundleInvalid(`${file}: a tensor without a type`);
+  if (type === undefined) throw modelInvalid(`${file}: a tensor has no type`);
   return { ...EMPTY_VALUE, form: 'tensor', dimensions, ...rawValues(bytes, type, file) };
 }
 
@@ -211,7 +211,7 @@ function readShape(reader: WireReader, file: string): DataShape {
     if (reader.field === 1) {
       const number = reader.number();
       const known = SHAPES[number];
-      if (known === undefined) throw bundleInvalid(`${file}: shape ${number} is not known`);
+      if (known === undefined) throw modelInvalid(`${file}: shape ${number} is not known`);
       base = known;
     } else if (reader.field === 2) {
       nullable = reader.number() !== 0;
@@ -226,6 +226,6 @@ function readShape(reader: WireReader, file: string): DataShape {
 
 function basicType(number: number, file: string): BasicType {
   const type = BASIC_TYPES.get(number);
-  if (type === undefined) throw bundleInvalid(`${file}: basic type ${number} is not known`);
+  if (type === undefined) throw modelInvalid(`${file}: basic type ${number} is not known`);
   return type;
 }

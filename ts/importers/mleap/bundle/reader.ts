@@ -1,15 +1,10 @@
 // A bundle's files: which there are, and in which form. Importer's worker thread.
 // Source: tabular.md 4.1
+import { modelInvalid } from '../../../base/errors.js';
 import type { ModelFiles } from '../../plan/archive/index.js';
 import { infoOfJson, modelOfJson, nodeOfJson } from './json.js';
 import { modelOfProto, nodeOfProto } from './proto.js';
-import {
-  Attributes,
-  type BundleInfo,
-  type BundleModel,
-  type BundleNode,
-  bundleInvalid,
-} from './values.js';
+import { Attributes, type BundleInfo, type BundleModel, type BundleNode } from './values.js';
 
 const INFO_FILE = 'bundle.json';
 
@@ -35,7 +30,7 @@ export class Bundle {
   /** Errors: ModelInvalid: no bundle. */
   static async open(files: ModelFiles): Promise<Bundle> {
     if (!files.names.includes(INFO_FILE)) {
-      throw bundleInvalid(`there is no ${INFO_FILE}, which every MLeap bundle has`);
+      throw modelInvalid(`expected ${INFO_FILE}, as in every MLeap bundle, got none`);
     }
     return new Bundle(files, infoOfJson(await files.read(INFO_FILE), INFO_FILE));
   }
@@ -51,7 +46,7 @@ export class Bundle {
 
   /** Errors: ModelInvalid naming the file. */
   async read(file: string): Promise<Uint8Array> {
-    if (!this.has(file)) throw bundleInvalid(`${file}: there is no such file`);
+    if (!this.has(file)) throw modelInvalid(`${file}: file not found`);
     return this.#files.read(file);
   }
 

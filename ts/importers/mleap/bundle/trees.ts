@@ -1,11 +1,11 @@
 // The files of decision trees and of trees of clusters, each node before its children. Importer's
 // worker thread; pure.
 // Source: tabular.md 4.1
+import { modelInvalid } from '../../../base/errors.js';
 import { TreeTest } from '../../plan/forest.js';
 import type { ClusterNode } from '../../plan/ops/index.js';
 import { WireReader } from '../../../protobuf/reader.js';
 import { parseJson } from './json.js';
-import { bundleInvalid } from './values.js';
 
 /** Children of children; a tree is read without recursion, clusters with. */
 const CLUSTER_DEPTH_MAX = 100;
@@ -56,7 +56,8 @@ export class TreeCollector {
     let count = 0;
     for (const node of nodes) {
       const place = waiting.pop();
-      if (place === undefined) throw bundleInvalid(`${file}: node ${count}: the tree has ended`);
+      if (place === undefined)
+        throw modelInvalid(`${file}: node ${count} is after the end of the tree`);
       place.list[place.at] =
         node.leaf === undefined
           ? this.#split(node, file, count)
@@ -69,8 +70,8 @@ export class TreeCollector {
       count += 1;
     }
     if (waiting.length > 0) {
-      throw bundleInvalid(
-        `${file}: the tree ends after ${count} nodes, ${waiting.length} are missing`,
+      throw modelInvalid(
+        `${file}: the tree ends after ${count} nodes: ${waiting.length} are missing`,
       );
     }
   }
@@ -78,7 +79,7 @@ export class TreeCollector {
   #leaf(values: readonly number[], file: string, count: number): number {
     const kept = this.#leafOf(values);
     if (kept.length !== this.width) {
-      throw bundleInvalid(
+      throw modelInvalid(
         `${file}: node ${count}: a leaf has ${kept.length} values, expected ${this.width}`,
       );
     }
@@ -88,7 +89,9 @@ export class TreeCollector {
 
   #split(node: FileNode, file: string, count: number): number {
     if (!Number.isInteger(node.feature) || node.feature < 0) {
-      throw bundleInvalid(`${file}: node ${count}: feature ${node.feature} is none`);
+      throw modelInvalid(
+        `${file}: node ${count}: feature: expected 0 or more, got ${node.feature}`,
+      );
     }
     this.feature.push(node.feature);
     this.left.push(0);
@@ -136,14 +139,14 @@ function jsonNode(bytes: Uint8Array, place: string): FileNode {
   if (node?.type === 'leaf') return leafNode(numbersOf(node.values, place));
   const split = node?.type === 'internal' ? node.split : undefined;
   if (split?.type !== 'continuous' && split?.type !== 'categorical') {
-    throw bundleInvalid(`${place}: expected a leaf, or a continuous or categorical split`);
+    throw modelInvalid(`${place}: expected a leaf, or a continuous or categorical split`);
   }
   const feature = Number(split.featureIndex);
   if (split.type === 'categorical') {
     const isLeft = split.isLeft === true;
     return { feature, threshold: 0, categories: numbersOf(split.categories, place), isLeft };
   }
-  if (typeof split.threshold !== 'number') throw bundleInvalid(`${place}: expected a threshold`);
+  if (typeof split.threshold !== 'number') throw modelInvalid(`${place}: expected a threshold`);
   return { feature, threshold: split.threshold, isLeft: true };
 }
 
@@ -156,7 +159,7 @@ const leafNode = (leaf: readonly number[]): FileNode => ({
 
 function numbersOf(json: unknown, place: string): readonly number[] {
   if (Array.isArray(json) && json.every((each) => typeof each === 'number')) return json;
-  throw bundleInvalid(`${place}: expected a list of numbers`);
+  throw modelInvalid(`${place}: expected a list of numbers`);
 }
 
 /** Messages behind their lengths, of 4 bytes, most significant first. */
@@ -165,7 +168,7 @@ function* frames(bytes: Uint8Array, file: string): Generator<readonly [Uint8Arra
   for (let at = 0; at < bytes.length; ) {
     const length = at + 4 <= bytes.length ? view.getInt32(at) : -1;
     if (length < 0 || at + 4 + length > bytes.length) {
-      throw bundleInvalid(`${file}: byte ${at}: a node reaches beyond the file`);
+      throw modelInvalid(`${file}: byte ${at}: a node extends beyond the file`);
     }
     yield [bytes.subarray(at + 4, at + 4 + length), at + 4];
     at += 4 + length;
@@ -181,7 +184,7 @@ function* protoNodes(bytes: Uint8Array, file: string): Generator<FileNode> {
       else if (reader.field === 2) node = leafNode(protoReals(reader.nested(file), 1));
       else reader.skip();
     }
-    if (node === undefined) throw bundleInvalid(`${file}: byte ${at}: expected a split or a leaf`);
+    if (node === undefined) throw modelInvalid(`${file}: byte ${at}: expected a split or a leaf`);
     yield node;
   }
 }
@@ -202,7 +205,7 @@ function protoInternal(reader: WireReader, file: string): FileNode {
       }
     }
   }
-  if (node === undefined) throw bundleInvalid(`${file}: a split that is neither kind`);
+  if (node === undefined) throw modelInvalid(`${file}: expected a continuous or categorical split`);
   return node;
 }
 
@@ -254,8 +257,8 @@ export function readClusters(bytes: Uint8Array, format: 'json' | 'pb', file: str
   const nodes = format === 'json' ? jsonClusters(bytes, file) : protoClusters(bytes, file);
   const read = (depth: number): ClusterNode => {
     const next = nodes.next();
-    if (next.done === true) throw bundleInvalid(`${file}: the tree of clusters ends too early`);
-    if (depth > CLUSTER_DEPTH_MAX) throw bundleInvalid(`${file}: clusters nest too deep`);
+    if (next.done === true) throw modelInvalid(`${file}: the tree of clusters ends too early`);
+    if (depth > CLUSTER_DEPTH_MAX) throw modelInvalid(`${file}: clusters nest too deep`);
     const { index, values, children } = next.value;
     const center = Float64Array.from(values);
     const made: ClusterNode[] = [];
@@ -263,7 +266,7 @@ export function readClusters(bytes: Uint8Array, format: 'json' | 'pb', file: str
     return { index, center, children: made };
   };
   const root = read(1);
-  if (nodes.next().done !== true) throw bundleInvalid(`${file}: clusters behind the tree's end`);
+  if (nodes.next().done !== true) throw modelInvalid(`${file}: clusters after the tree's end`);
   return root;
 }
 

@@ -1,6 +1,6 @@
 // The contents of an MLeap bundle's model and node files, the same for both file formats.
 // Importer's worker thread; data and its readers. Source: tabular.md 4.1
-import { ErrorCode, ServalError } from '../../../base/errors.js';
+import { modelInvalid } from '../../../base/errors.js';
 
 export type BasicType =
   | 'boolean'
@@ -53,10 +53,6 @@ export interface BundleInfo {
   readonly name: string;
   readonly format: 'json' | 'protobuf';
   readonly version: string;
-}
-
-export function bundleInvalid(message: string): ServalError {
-  return new ServalError(ErrorCode.ModelInvalid, message);
 }
 
 export const EMPTY_VALUE: BundleValue = {
@@ -185,7 +181,7 @@ export class Attributes {
 
   #any(name: string): BundleValue {
     const value = this.#optional(name);
-    if (value === undefined) this.#fail(name, 'expected it, there is none');
+    if (value === undefined) this.#fail(name, 'expected a value, got none');
     return value;
   }
 
@@ -202,6 +198,6 @@ export class Attributes {
   }
 
   #fail(name: string, what: string): never {
-    throw bundleInvalid(`${this.#file}: attribute '${name}': ${what}`);
+    throw modelInvalid(`${this.#file}: attribute '${name}': ${what}`);
   }
 }

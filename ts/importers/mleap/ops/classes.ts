@@ -57,7 +57,7 @@ function logisticRegression({ node, model, ...columns }: Classifier): void {
 
 function linearSvc({ node, model, probability, ...columns }: Classifier): void {
   const { attributes } = model;
-  if (probability !== undefined) node.problem('it has no probability');
+  if (probability !== undefined) node.problem('it returns no probability');
   const op = {
     ...columns,
     coefficients: attributes.numbers('coefficients'),
@@ -201,7 +201,7 @@ async function oneVsRest(node: OpNode): Promise<void> {
   for (const [i, model] of models.entries()) {
     const op = PROBABILISTIC[model.op];
     if (op === undefined) {
-      node.problem(`its model ${i} is '${model.op}', which is not supported there`);
+      node.problem(`its model ${i} is '${model.op}', which is not supported in this op`);
       return;
     }
     const probability = builder.column(`probability of class ${i}`, 'vector');

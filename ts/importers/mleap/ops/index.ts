@@ -21,10 +21,13 @@ export const MLEAP_OPS: ReadonlyMap<string, Op> = new Map(
 
 /** Why not. Others are not known. */
 export const REFUSED_OPS: ReadonlyMap<string, string> = new Map([
-  ['categorical_drilldown', 'its models are transformers, which bundles cannot hold'],
-  ['lda_local_model_op', 'its iteration begins at random: MLeap answers otherwise each time'],
+  ['categorical_drilldown', 'its models are transformers, which bundles cannot contain'],
+  [
+    'lda_local_model_op',
+    'its iteration starts at random: MLeap returns different results each time',
+  ],
   ['lightgbm_classifier', 'LightGBM models are not supported'],
   ['lightgbm_regression', 'LightGBM models are not supported'],
-  ['map_entry_selector', 'its input is a map, which no datatype of requests is'],
-  ['tensorflow', 'TensorFlow graphs inside of bundles are not supported'],
+  ['map_entry_selector', 'its input is a map, for which requests have no datatype'],
+  ['tensorflow', 'TensorFlow graphs inside bundles are not supported'],
 ]);

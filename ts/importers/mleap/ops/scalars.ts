@@ -39,7 +39,9 @@ function stringIndexers(node: OpNode): void {
   const inputs = node.numbered('input');
   const outputs = node.numbered('output');
   if (inputs.length !== labels.length || outputs.length !== labels.length) {
-    node.problem(`${labels.length} lists of labels for ${inputs.length} inputs`);
+    node.problem(
+      `expected a list of labels for each of ${inputs.length} inputs, got ${labels.length}`,
+    );
     return;
   }
   const invalid = handleInvalid(node, 'error');
@@ -73,7 +75,9 @@ function oneHotEncoders(node: OpNode): void {
   const inputs = node.numbered('input');
   const outputs = node.numbered('output');
   if (inputs.length !== sizes.length || outputs.length !== sizes.length) {
-    node.problem(`${sizes.length} category sizes for ${inputs.length} inputs`);
+    node.problem(
+      `expected a category size for each of ${inputs.length} inputs, got ${sizes.length}`,
+    );
     return;
   }
   sizes.forEach((size, i) => {

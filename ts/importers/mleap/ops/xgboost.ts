@@ -1,5 +1,6 @@
 // XGBoost's boosters inside of bundles. Importer's worker thread.
 // Source: tabular.md 4.2; MLeap's XGBoostClassificationModel.
+import { modelInvalid } from '../../../base/errors.js';
 import { call, columnRef, constant, type Expression } from '../../plan/builder.js';
 import { type Booster, readBooster } from '../../plan/xgboost/booster.js';
 import {
@@ -12,7 +13,6 @@ import {
   softmax,
   transformed,
 } from '../../plan/xgboost/scores.js';
-import { bundleInvalid } from '../bundle/values.js';
 import { DOUBLE, type Op, type OpNode, prediction, vectorOf } from '../node.js';
 
 const FILE = 'xgboost.model';
@@ -38,11 +38,11 @@ async function boosterOf(node: OpNode): Promise<NodeBooster> {
     const booster = readBooster(bytes);
     const limit = attributes.integer('tree_limit', 0);
     if (limit > 0 && limit < booster.trees.length) {
-      node.problem(`a tree_limit of ${limit} of ${booster.trees.length} trees is not supported`);
+      node.problem(`tree_limit ${limit}: expected 0 or at least the ${booster.trees.length} trees`);
     }
     return { ...booster, scores: boosterScores(builder, booster, features, place) };
   } catch (error) {
-    if (error instanceof RangeError) throw bundleInvalid(`${file}: ${error.message}`);
+    if (error instanceof RangeError) throw modelInvalid(`${file}: ${error.message}`);
     throw error;
   }
 }
@@ -96,7 +96,7 @@ async function classifier(node: OpNode): Promise<void> {
   }
   if (answers === undefined) {
     // MLeap takes the class that multi:softmax answers for the probability of the first one.
-    node.problem(`the objective '${objective}' is not supported of ${classes} classes`);
+    node.problem(`the objective '${objective}' is not supported for ${classes} classes`);
     return;
   }
   const { builder, place } = node;

@@ -3,9 +3,10 @@
 // and must not make the server read other files. Importer's worker thread.
 import { lstat, readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
+import { modelInvalid } from '../../../base/errors.js';
 import { MODEL_FILE_DEPTH_MAX } from '../../../base/limits.js';
 import type { ModelFiles } from './index.js';
-import { archiveInvalid, quoted } from './invalid.js';
+import { quoted } from './invalid.js';
 import { ListedFiles, Listing, type Listed } from './listing.js';
 
 /** Errors: ModelInvalid. */
@@ -15,7 +16,7 @@ export async function openFolder(path: string): Promise<ModelFiles> {
   } catch (error) {
     throw (error as NodeJS.ErrnoException).syscall === undefined
       ? error
-      : archiveInvalid(path, `cannot be read: ${(error as Error).message}`);
+      : modelInvalid(path, `cannot be read: ${(error as Error).message}`);
   }
 }
 
@@ -26,7 +27,10 @@ async function listed(path: string): Promise<ReadonlyMap<string, Listed<string>>
   /** `above`: the real folders on the way here, which a link may not lead back to. */
   const visit = async (folder: string, below: string, above: readonly string[]): Promise<void> => {
     if (above.length > MODEL_FILE_DEPTH_MAX) {
-      throw archiveInvalid(path, `${quoted(below)}: more than ${MODEL_FILE_DEPTH_MAX} folders`);
+      throw modelInvalid(
+        path,
+        `${quoted(below)}: expected at most ${MODEL_FILE_DEPTH_MAX} nested folders, got more`,
+      );
     }
     for (const name of (await readdir(folder)).sort()) {
       const at = join(folder, name);
@@ -36,13 +40,13 @@ async function listed(path: string): Promise<ReadonlyMap<string, Listed<string>>
       const found = await stat(at);
       if (found.isDirectory()) {
         const real = isLink ? await realpath(at) : at;
-        if (above.includes(real)) throw archiveInvalid(path, `${quoted(way)} is a link to itself`);
+        if (above.includes(real)) throw modelInvalid(path, `${quoted(way)} is a link to itself`);
         listing.addFolder(way);
         await visit(real, way, [...above, real]);
       } else if (found.isFile()) {
         listing.add(way, found.size, at);
       } else {
-        throw archiveInvalid(path, `${quoted(way)} is neither a file nor a folder`);
+        throw modelInvalid(path, `${quoted(way)} is neither a file nor a folder`);
       }
     }
   };
@@ -63,9 +67,6 @@ async function checkLink(
     return rest !== '..' && !rest.startsWith('../') && !isAbsolute(rest);
   });
   if (!isInside) {
-    throw archiveInvalid(
-      path,
-      `${quoted(way)}: expected a file of the model, got a link to ${end}`,
-    );
+    throw modelInvalid(path, `${quoted(way)}: expected a file of the model, got a link to ${end}`);
   }
 }

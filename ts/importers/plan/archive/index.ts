@@ -2,7 +2,7 @@
 // told from the content and not from the name. An archive is hostile until shown otherwise.
 // Importer's worker thread (or a command's); knows no format.
 import { open, stat } from 'node:fs/promises';
-import { archiveInvalid } from './invalid.js';
+import { modelInvalid } from '../../../base/errors.js';
 import { openFolder } from './folder.js';
 import { openTar } from './tar.js';
 import { openZip } from './zip.js';
@@ -58,7 +58,7 @@ export async function readHead(path: string, bytes = HEAD_BYTES): Promise<Uint8A
 export async function openModelFiles(path: string): Promise<ModelFiles> {
   const { isFolder, isFile } = await kindOf(path);
   if (isFolder) return openFolder(path);
-  if (!isFile) throw archiveInvalid(path, 'expected a folder or an archive, got a special file');
+  if (!isFile) throw modelInvalid(path, 'expected a folder or an archive, got a special file');
   const kind = archiveKind(await readHead(path));
   switch (kind) {
     case 'zip':
@@ -67,7 +67,7 @@ export async function openModelFiles(path: string): Promise<ModelFiles> {
     case 'tar':
       return openTar(path, kind === 'gzip');
     case undefined:
-      throw archiveInvalid(path, "expected a folder, a zip or a gzip'd tar, got another file");
+      throw modelInvalid(path, "expected a folder, a zip or a gzip'd tar, got another file");
   }
 }
 
@@ -76,6 +76,6 @@ async function kindOf(path: string): Promise<{ isFolder: boolean; isFile: boolea
     const found = await stat(path);
     return { isFolder: found.isDirectory(), isFile: found.isFile() };
   } catch (error) {
-    throw archiveInvalid(path, `cannot be read: ${String((error as Error).message)}`);
+    throw modelInvalid(path, `cannot be read: ${String((error as Error).message)}`);
   }
 }

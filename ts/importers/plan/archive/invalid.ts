@@ -1,12 +1,6 @@
 // The error of an archive that is not taken. Control plane; pure.
-import { ErrorCode, ServalError } from '../../../base/errors.js';
 
 const NAME_CHARS_SHOWN = 200;
-
-/** ModelInvalid: "<path>: <what>". */
-export function archiveInvalid(path: string, what: string): ServalError {
-  return new ServalError(ErrorCode.ModelInvalid, `${path}: ${what}`);
-}
 
 /** A name out of an archive, fit for an error text. */
 export function quoted(name: string): string {

@@ -1,5 +1,6 @@
 // The table of a model's files: while it is read (which names are taken, and how much may come),
 // then as what importers read from. Importer's worker thread.
+import { modelInvalid } from '../../../base/errors.js';
 import {
   ARCHIVE_BYTES_MAX,
   ARCHIVE_RATIO_FROM_BYTES,
@@ -10,7 +11,7 @@ import {
   MODEL_FILES_MAX,
 } from '../../../base/limits.js';
 import type { ModelFiles } from './index.js';
-import { archiveInvalid, quoted } from './invalid.js';
+import { quoted } from './invalid.js';
 
 export interface Listed<Entry> {
   readonly size: number;
@@ -49,15 +50,17 @@ export class Listing<Entry> {
     const segments = this.#checked(name);
     if (segments[0] === ADDED_FOLDER || segments.at(-1) === ADDED_FILE) return undefined;
     const full = segments.join('/');
-    if (this.#files.has(full)) throw this.#bad(`${quoted(full)} is there twice`);
+    if (this.#files.has(full)) throw this.#bad(`${quoted(full)} occurs twice`);
     this.#addFolders(segments);
     if (this.#folders.has(full)) throw this.#bad(`${quoted(full)} is a file and a folder`);
     if (!Number.isSafeInteger(size) || size < 0 || size > MODEL_FILE_BYTES_MAX) {
-      throw this.#bad(`${quoted(full)}: at most ${MODEL_FILE_BYTES_MAX} bytes, it has ${size}`);
+      throw this.#bad(
+        `${quoted(full)}: expected at most ${MODEL_FILE_BYTES_MAX} bytes, got ${size}`,
+      );
     }
     this.#bytes += size;
     if (this.#bytes > ARCHIVE_BYTES_MAX) {
-      throw this.#bad(`its files have more than ${ARCHIVE_BYTES_MAX} bytes together`);
+      throw this.#bad(`its files have more than ${ARCHIVE_BYTES_MAX} bytes in total`);
     }
     this.#files.set(full, { size, entry });
     return full;
@@ -92,7 +95,7 @@ export class Listing<Entry> {
   }
 
   #bad(what: string): Error {
-    return archiveInvalid(this.#path, what);
+    return modelInvalid(this.#path, what);
   }
 }
 
@@ -123,7 +126,7 @@ export class ListedFiles<Entry> implements ModelFiles {
     try {
       return await this.#take(file);
     } catch (error) {
-      throw archiveInvalid(this.#path, `${quoted(name)}: ${(error as Error).message}`);
+      throw modelInvalid(this.#path, `${quoted(name)}: ${(error as Error).message}`);
     }
   }
 
@@ -138,7 +141,7 @@ export class ListedFiles<Entry> implements ModelFiles {
 
   #file(name: string): Listed<Entry> {
     const file = this.#files.get(name);
-    if (file === undefined) throw archiveInvalid(this.#path, `${quoted(name)} is not there`);
+    if (file === undefined) throw modelInvalid(this.#path, `${quoted(name)} not found`);
     return file;
   }
 }
@@ -147,12 +150,13 @@ function nameProblem(name: string): string | undefined {
   if (name.length > MODEL_FILE_NAME_CHARS_MAX) {
     return `has more than ${MODEL_FILE_NAME_CHARS_MAX} characters`;
   }
-  if (name.includes('\0') || name.includes('\\')) return 'has characters that no file here has';
+  if (name.includes('\0') || name.includes('\\'))
+    return 'has characters that are not allowed in file names';
   if (name.startsWith('/') || /^[a-zA-Z]:/.test(name)) return 'is absolute';
   const segments = name.split('/');
-  if (segments.includes('..')) return 'leads out of the model';
+  if (segments.includes('..')) return 'points outside the model';
   if (segments.length > MODEL_FILE_DEPTH_MAX)
-    return `has more than ${MODEL_FILE_DEPTH_MAX} folders`;
+    return `has more than ${MODEL_FILE_DEPTH_MAX} nested folders`;
   return undefined;
 }
 

@@ -6,9 +6,10 @@ import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { extract, type Extract } from 'tar-stream';
+import { modelInvalid } from '../../../base/errors.js';
 import { ARCHIVE_BYTES_MAX } from '../../../base/limits.js';
 import type { ModelFiles } from './index.js';
-import { archiveInvalid, quoted } from './invalid.js';
+import { quoted } from './invalid.js';
 import { isBomb, ListedFiles, Listing } from './listing.js';
 
 const FILES: ReadonlySet<unknown> = new Set(['file', 'contiguous-file']);
@@ -36,7 +37,7 @@ export async function openTar(path: string, isPacked: boolean): Promise<ModelFil
     );
   } catch (error) {
     const { message, name } = error as Error;
-    throw name === 'ServalError' ? error : archiveInvalid(path, `bad archive: ${message}`);
+    throw name === 'ServalError' ? error : modelInvalid(path, `bad archive: ${message}`);
   }
 }
 
@@ -53,7 +54,9 @@ function counted(path: string, packedBytes: number): Transform {
     transform(chunk: Uint8Array, _encoding, done): void {
       bytes += chunk.byteLength;
       if (bytes > ARCHIVE_BYTES_MAX || isBomb(packedBytes, bytes)) {
-        done(archiveInvalid(path, `${packedBytes} bytes unpack to more than ${bytes - 1}`));
+        done(
+          modelInvalid(path, `${packedBytes} compressed bytes inflate to more than ${bytes - 1}`),
+        );
       } else {
         done(null, chunk);
       }
@@ -70,7 +73,7 @@ async function takeAll(path: string, listing: Listing<Content>, entries: Extract
       continue;
     }
     if (!FILES.has(type)) {
-      throw archiveInvalid(path, `${quoted(name)}: expected a file, got a ${String(type)}`);
+      throw modelInvalid(path, `${quoted(name)}: expected a file, got a ${String(type)}`);
     }
     const content: Content = { bytes: new Uint8Array(0) };
     listing.add(name, size, content);
@@ -78,7 +81,7 @@ async function takeAll(path: string, listing: Listing<Content>, entries: Extract
     for await (const chunk of entry as AsyncIterable<Uint8Array>) chunks.push(chunk);
     content.bytes = Buffer.concat(chunks);
     if (content.bytes.byteLength !== size) {
-      throw archiveInvalid(path, `${quoted(name)}: its end is missing`);
+      throw modelInvalid(path, `${quoted(name)} is truncated`);
     }
   }
 }

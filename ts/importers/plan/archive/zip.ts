@@ -2,11 +2,12 @@
 // is unpacked when it is asked for, and must come to the size and checksum that the directory says.
 // Importer's worker thread.
 import { stat } from 'node:fs/promises';
+import { modelInvalid } from '../../../base/errors.js';
 import { crc32 } from './crc32.js';
 import { openPromise, type Entry, type ZipFile } from 'yauzl';
 import { MODEL_FILES_MAX } from '../../../base/limits.js';
 import type { ModelFiles } from './index.js';
-import { archiveInvalid, quoted } from './invalid.js';
+import { quoted } from './invalid.js';
 import { isBomb, ListedFiles, Listing, type Listed } from './listing.js';
 
 const FILE_TYPE_MASK = 0o170000;
@@ -33,7 +34,7 @@ export async function openZip(path: string): Promise<ModelFiles> {
 
 function asInvalid(path: string, error: unknown): Error {
   const { message, name } = error as Error;
-  return name === 'ServalError' ? (error as Error) : archiveInvalid(path, `bad zip: ${message}`);
+  return name === 'ServalError' ? (error as Error) : modelInvalid(path, `bad zip: ${message}`);
 }
 
 async function bytesOf(zip: ZipFile, { size, entry }: Listed<Entry>): Promise<Uint8Array> {
@@ -41,18 +42,19 @@ async function bytesOf(zip: ZipFile, { size, entry }: Listed<Entry>): Promise<Ui
   let at = 0;
   const stream = await zip.openReadStreamPromise(entry);
   for await (const chunk of stream as AsyncIterable<Uint8Array>) {
-    if (at + chunk.byteLength > size) throw new RangeError('more bytes than its entry says');
+    if (at + chunk.byteLength > size)
+      throw new RangeError('its data is longer than its entry declares');
     bytes.set(chunk, at);
     at += chunk.byteLength;
   }
   if (at === size && crc32(bytes) === entry.crc32) return bytes;
-  throw new RangeError('its checksum differs: it is damaged');
+  throw new RangeError('its checksum does not match: the file is damaged');
 }
 
 async function listed(path: string, zip: ZipFile): Promise<ReadonlyMap<string, Listed<Entry>>> {
   const { size: archiveBytes } = await stat(path);
   if (zip.entryCount > MODEL_FILES_MAX) {
-    throw archiveInvalid(path, `at most ${MODEL_FILES_MAX} files, it says ${zip.entryCount}`);
+    throw modelInvalid(path, `expected at most ${MODEL_FILES_MAX} files, got ${zip.entryCount}`);
   }
   const listing = new Listing<Entry>(path);
   let packed = 0;
@@ -62,11 +64,11 @@ async function listed(path: string, zip: ZipFile): Promise<ReadonlyMap<string, L
     checkEntry(path, entry);
     packed += compressedSize;
     unpacked += uncompressedSize;
-    if (packed > archiveBytes) throw archiveInvalid(path, 'its files overlap');
+    if (packed > archiveBytes) throw modelInvalid(path, 'its files overlap');
     if (isBomb(compressedSize, uncompressedSize) || isBomb(archiveBytes, unpacked)) {
-      throw archiveInvalid(
+      throw modelInvalid(
         path,
-        `${quoted(name)}: ${compressedSize} bytes unpack to ${uncompressedSize}: no model does`,
+        `${quoted(name)}: ${compressedSize} bytes inflate to ${uncompressedSize}: the ratio is too high`,
       );
     }
     if (name.endsWith('/')) listing.addFolder(name);
@@ -77,17 +79,17 @@ async function listed(path: string, zip: ZipFile): Promise<ReadonlyMap<string, L
 
 function checkEntry(path: string, entry: Entry): void {
   const { fileName: name, compressionMethod } = entry;
-  if (entry.isEncrypted()) throw archiveInvalid(path, `${quoted(name)} is encrypted`);
+  if (entry.isEncrypted()) throw modelInvalid(path, `${quoted(name)} is encrypted`);
   if (!entry.canDecodeFileData()) {
-    throw archiveInvalid(
+    throw modelInvalid(
       path,
-      `${quoted(name)}: compression ${compressionMethod}; stored (0) and deflate (8) are read`,
+      `${quoted(name)}: expected compression stored (0) or deflate (8), got ${compressionMethod}`,
     );
   }
   // Unix's mode, which some archivers leave out: 0.
   const type = (entry.externalFileAttributes >>> 16) & FILE_TYPE_MASK;
   const expected = name.endsWith('/') ? FOLDER : REGULAR_FILE;
   if (type !== 0 && type !== expected) {
-    throw archiveInvalid(path, `${quoted(name)} is neither a file nor a folder (a link?)`);
+    throw modelInvalid(path, `${quoted(name)} is neither a file nor a folder (a link?)`);
   }
 }

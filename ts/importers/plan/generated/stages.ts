@@ -115,9 +115,9 @@ export type SvmMethod = (typeof SVM_METHOD)[number];
 
 /** Computes each output column from an expression. */
 export interface DeriveAttributes {
-  /** one for each output, of the output's type */
+  /** one for each output, with the output's type */
   readonly expressions: Expressions;
-  /** a row that fails is refused where the column is read, not here */
+  /** a row that fails is rejected by the stage that reads the column, not here */
   readonly deferred?: boolean | undefined;
   /** evaluates SQL in Spark's ANSI mode */
   readonly ansi?: boolean | undefined;
@@ -125,61 +125,61 @@ export interface DeriveAttributes {
   readonly written?: readonly string[] | undefined;
 }
 
-/** Looks an integer up in a table; the output is missing where the integer is missing or outside the table. */
+/** Looks an integer up in a table; the output is missing if the integer is missing or outside of the table. */
 export interface PickAttributes {
   /** the table of a String output */
   readonly texts?: readonly string[] | undefined;
   /** the table of an integer output */
   readonly integers?: Int32Array | undefined;
-  /** the table of a real output; with width over 1, of a Vector output */
+  /** the table of a real output, or of a Vector output if width is above 1 */
   readonly reals?: Float64Array | undefined;
-  /** numbers of one entry of reals */
+  /** the count of numbers in one entry of reals */
   readonly width?: number | undefined;
-  /** an entry whose first number is NaN gives a missing value */
+  /** an entry whose first number is NaN is a missing value */
   readonly nan_is_missing?: boolean | undefined;
 }
 
-/** Sums the leaf values of decision trees; docs and types are in ts/importers/plan/forest.ts. */
+/** Sums the leaf values of decision trees; see ts/importers/plan/forest.ts. */
 export interface ForestAttributes {
   /** the feature that each node tests */
   readonly feature: Int32Array;
-  /** the number that each node compares with, or the number of its set */
+  /** the number that each node compares with, or the index of its set */
   readonly threshold: Float64Array;
-  /** the child of each node where its test holds; ~leaf below zero */
+  /** the child of each node if its test is true; ~leaf if negative */
   readonly left: Int32Array;
-  /** the child of each node where its test fails; ~leaf below zero */
+  /** the child of each node if its test is false; ~leaf if negative */
   readonly right: Int32Array;
   /** the test of each node (TreeTest); absent: value <= threshold */
   readonly test?: Int32Array | undefined;
-  /** what each node does with a missing value (TreeMissing); absent: goes right */
+  /** what each node does with a missing value (TreeMissing); absent: it goes right */
   readonly missing?: Int32Array | undefined;
   /** the root of each tree: a node, or ~leaf */
   readonly roots: Int32Array;
   /** width numbers for each leaf */
   readonly leaves: Float64Array;
-  /** numbers of one leaf */
+  /** the count of numbers of one leaf */
   readonly width: number;
   /** where each set of categories starts in set_members, and the end of the last */
   readonly set_offsets?: Int32Array | undefined;
-  /** category numbers of all sets */
+  /** the category numbers of all sets */
   readonly set_members?: Int32Array | undefined;
   /** a factor for each tree; absent: 1 */
   readonly weights?: Float64Array | undefined;
   /** adds the trees' values, averages them, or lists them tree after tree */
   readonly sum: ForestSum;
-  /** width numbers that are added before the trees */
+  /** width numbers, the start of the sums */
   readonly base?: Float64Array | undefined;
-  /** 1 for each feature that is rounded to float first; one entry: for all */
+  /** 1 for each feature that is rounded to float first; a single entry applies to all */
   readonly round_to_float?: Int32Array | undefined;
   /** NaN is the largest number and not a missing value */
   readonly nan_is_largest?: boolean | undefined;
   /** keeps sums in float, as XGBoost does */
   readonly float_sums?: boolean | undefined;
-  /** leaves out a tree that has no answer; otherwise the row is missing */
+  /** skips a tree without a result; otherwise the row is missing */
   readonly skip_no_answer?: boolean | undefined;
   /** the input is one Vector, not a scalar for each feature */
   readonly vector?: boolean | undefined;
-  /** the length that the Vector must have; -1: any that has all features */
+  /** the required length of the Vector; -1: any length that has all features */
   readonly vector_size?: number | undefined;
   /** the first output is the sums */
   readonly has_values?: boolean | undefined;
@@ -195,9 +195,9 @@ export interface ForestAttributes {
 export interface StringIndexerAttributes {
   /** the labels in the order of their indices */
   readonly labels: readonly string[];
-  /** unseen and missing labels get the index after the last; otherwise they are refused */
+  /** unseen and missing labels get the index after the last; otherwise they are rejected */
   readonly keep?: boolean | undefined;
-  /** a column without any value gives a column without any value */
+  /** if all values of the column are missing, all results are missing */
   readonly absent?: boolean | undefined;
 }
 
@@ -213,7 +213,7 @@ export interface StringMapAttributes {
   readonly labels: readonly string[];
   /** the number of each text */
   readonly values: Float64Array;
-  /** the number of other texts; absent: they are refused */
+  /** the number of other texts; absent: they are rejected */
   readonly fallback?: Real | undefined;
 }
 
@@ -223,7 +223,7 @@ export interface RegexIndexerAttributes {
   readonly regexes: readonly string[];
   /** the index of each expression */
   readonly indices: Int32Array;
-  /** the index of other texts; absent: they are refused */
+  /** the index of other texts; absent: they are rejected */
   readonly fallback?: number | undefined;
 }
 
@@ -233,9 +233,9 @@ export interface NumberMapAttributes {
   readonly keys: Float64Array;
   /** the number of each key */
   readonly values: Float64Array;
-  /** the number of a missing value; absent: it is refused */
+  /** the number of a missing value; absent: it is rejected */
   readonly missing?: Real | undefined;
-  /** the number of a value without a key; absent: it is refused */
+  /** the number of a value without a key; absent: it is rejected */
   readonly other?: Real | undefined;
 }
 
@@ -245,7 +245,7 @@ export interface BucketizerAttributes {
   readonly splits: Float64Array;
   /** NaN gets a bucket after the last */
   readonly keep?: boolean | undefined;
-  /** a missing value is refused; otherwise it stays missing */
+  /** a missing value is rejected; otherwise it stays missing */
   readonly skip?: boolean | undefined;
 }
 
@@ -253,7 +253,7 @@ export interface BucketizerAttributes {
 export interface BinarizerAttributes {
   /** the threshold */
   readonly threshold: Real;
-  /** a missing number gives 0; otherwise it is refused */
+  /** the result of a missing number is 0; otherwise it is rejected */
   readonly missingIsZero?: boolean | undefined;
 }
 
@@ -261,11 +261,11 @@ export interface BinarizerAttributes {
 export interface ImputerAttributes {
   /** the number that replaces them, cast to the column's type */
   readonly surrogate: Real;
-  /** a number that counts as missing too */
+  /** a number that also counts as missing */
   readonly missingValue: Real;
 }
 
-/** Takes the first input that is not missing. */
+/** Returns the first input that is not missing. */
 export type CoalesceAttributes = Empty;
 
 /** Applies a function to a number. */
@@ -282,9 +282,9 @@ export interface MathBinaryAttributes {
   readonly hasA?: boolean | undefined;
   /** the second operand is an input */
   readonly hasB?: boolean | undefined;
-  /** replaces a first operand that is missing or no input */
+  /** replaces the first operand if it is missing or not an input */
   readonly da?: Real | undefined;
-  /** replaces a second operand that is missing or no input */
+  /** replaces the second operand if it is missing or not an input */
   readonly db?: Real | undefined;
 }
 
@@ -292,27 +292,27 @@ export interface MathBinaryAttributes {
 export interface OneHotAttributes {
   /** the count of categories */
   readonly size: number;
-  /** what becomes of other indices: refused, one more category, or all zeros */
+  /** rejects other indices, gives them an additional category, or maps them to zeros */
   readonly invalid: OneHotInvalid;
   /** leaves out the last category */
   readonly dropLast?: boolean | undefined;
 }
 
-/** Joins numbers and Vectors to one Vector. */
+/** Concatenates numbers and Vectors to one Vector. */
 export interface VectorAssemblerAttributes {
   /** the count of values of each input; 0: unknown */
   readonly sizes?: Int32Array | undefined;
-  /** refuses missing values and NaN, keeps both, or lets NaN pass */
+  /** rejects missing values and NaN, keeps both, or rejects missing values only */
   readonly invalid: AssemblerInvalid;
 }
 
-/** Takes some values of a Vector. */
+/** Selects values of a Vector. */
 export interface VectorSlicerAttributes {
   /** the indices of the values */
   readonly indices: Int32Array;
 }
 
-/** Takes one value of a Vector. */
+/** Selects one value of a Vector. */
 export interface VectorElementAttributes {
   /** the index of the value */
   readonly index: number;
@@ -322,7 +322,7 @@ export interface VectorElementAttributes {
 export interface VectorSizeHintAttributes {
   /** the length */
   readonly size: number;
-  /** refuses other lengths and missing values */
+  /** rejects other lengths and missing values */
   readonly check?: boolean | undefined;
 }
 
@@ -330,7 +330,7 @@ export interface VectorSizeHintAttributes {
 export interface VectorIndexerAttributes {
   /** the Vector's length */
   readonly size: number;
-  /** an unseen value gets the index after the last; otherwise it is refused */
+  /** an unseen value gets the index after the last; otherwise it is rejected */
   readonly keep?: boolean | undefined;
   /** the categorical features */
   readonly features: Int32Array;
@@ -342,17 +342,17 @@ export interface VectorIndexerAttributes {
   readonly indices: Int32Array;
 }
 
-/** Multiplies each combination of one value of each input. */
+/** Computes the products of all combinations of one value per input. */
 export interface InteractionAttributes {
   /** the count of values of each input; 0: unknown */
   readonly counts: Int32Array;
-  /** the count of categories of each value of each input; 1: a number */
+  /** the count of categories of each value of each input; 1: the value is a number */
   readonly features: Int32Array;
 }
 
 /** Expands a Vector to the products of its values. */
 export interface PolynomialExpansionAttributes {
-  /** the greatest count of factors */
+  /** the maximum count of factors */
   readonly degree: number;
 }
 
@@ -372,7 +372,7 @@ export interface DctAttributes {
   readonly inverse?: boolean | undefined;
 }
 
-/** Projects a Vector on principal components. */
+/** Projects a Vector onto principal components. */
 export interface PcaAttributes {
   /** the components, one after the other */
   readonly components: Float64Array;
@@ -412,7 +412,7 @@ export interface ScaleAttributes {
 
 /** Scales each value of a Vector to a range. */
 export interface MinMaxScalerAttributes {
-  /** the least value of each feature in training */
+  /** the minimum of each feature in training */
   readonly low: Float64Array;
   /** the factor of each feature; 0: the feature did not vary */
   readonly scale: Float64Array;
@@ -428,18 +428,18 @@ export interface NormalizerAttributes {
   readonly p: Real;
 }
 
-/** Splits a text in lower case at white space. */
+/** Converts a text to lower case and splits it at white space. */
 export type TokenizerAttributes = Empty;
 
 /** Splits a text by a regular expression. */
 export interface RegexTokenizerAttributes {
   /** a Java regular expression */
   readonly pattern: string;
-  /** the expression matches what is between the tokens, not the tokens */
+  /** the expression matches the gaps between the tokens, not the tokens */
   readonly gaps?: boolean | undefined;
-  /** the least length of a token in UTF-16 units */
+  /** the minimum length of a token in UTF-16 units */
   readonly minTokenLength: number;
-  /** changes the text to lower case first */
+  /** converts the text to lower case first */
   readonly toLowercase?: boolean | undefined;
 }
 
@@ -447,27 +447,27 @@ export interface RegexTokenizerAttributes {
 export interface StopWordsAttributes {
   /** the words */
   readonly stopWords: readonly string[];
-  /** compares words with their case */
+  /** the comparison is case-sensitive */
   readonly caseSensitive?: boolean | undefined;
 }
 
-/** Joins words that follow each other. */
+/** Joins consecutive words. */
 export interface NgramAttributes {
   /** the count of words that are joined */
   readonly n: number;
 }
 
-/** Keeps the words of letters that are long enough. */
+/** Keeps words that have only letters and are long enough. */
 export interface WordFilterAttributes {
   /** words must be longer than this, in UTF-16 units */
   readonly length: number;
 }
 
-/** Counts words by their hashes. */
+/** Counts words in buckets by hash. */
 export interface HashingTfAttributes {
   /** the Vector's length */
   readonly size: number;
-  /** gives 1 for each word, not its count */
+  /** the value of each word is 1, not its count */
   readonly binary?: boolean | undefined;
   /** 1 or 2: the hash of Spark before or since 3.0 */
   readonly hashVersion: number;
@@ -477,9 +477,9 @@ export interface HashingTfAttributes {
 export interface CountVectorizerAttributes {
   /** the words in the order of their indices */
   readonly vocabulary: readonly string[];
-  /** gives 1 for each word, not its count */
+  /** the value of each word is 1, not its count */
   readonly binary?: boolean | undefined;
-  /** the least count of a word; below 1: the least share of all words */
+  /** the minimum count of a word; below 1: the minimum share of all words */
   readonly minTf: Real;
 }
 
@@ -487,7 +487,7 @@ export interface CountVectorizerAttributes {
 export interface Word2vecAttributes {
   /** the words */
   readonly words: readonly string[];
-  /** size numbers for each word */
+  /** `size` numbers for each word */
   readonly vectors: Float64Array;
   /** the length of a word's vector */
   readonly size: number;
@@ -511,24 +511,24 @@ export interface FeatureHasherAttributes {
 export interface ClassifyAttributes {
   /** how scores become probabilities */
   readonly link: ScoreLink;
-  /** what each output is */
+  /** the meaning of each output */
   readonly roles: readonly ProbabilityRole[];
-  /** the class of the greatest probability / threshold is predicted */
+  /** one for each class; the class with the largest probability / threshold is predicted */
   readonly thresholds?: Float64Array | undefined;
-  /** a probability over a threshold of 0 is infinity, as in MLeap */
+  /** a probability divided by a threshold of 0 is infinity, as in MLeap */
   readonly zeroInfinity?: boolean | undefined;
-  /** class 1 of two is predicted where its score is greater */
+  /** binary models: class 1 is predicted if its score is greater */
   readonly rawThreshold?: Real | undefined;
-  /** class 1 of two is predicted where its probability is greater */
+  /** binary models: class 1 is predicted if its probability is greater */
   readonly probabilityThreshold?: Real | undefined;
 }
 
 /** Collects the scores of binary models. */
 export type OneVsRestAttributes = Empty;
 
-/** Finds the first greatest value of a Vector. */
+/** Finds the largest value of a Vector; among equal ones, the first. */
 export interface GreatestAttributes {
-  /** what each output is */
+  /** the meaning of each output */
   readonly roles: readonly GreatestRole[];
 }
 
@@ -538,7 +538,7 @@ export interface MultinomialLabelerAttributes {
   readonly names: readonly string[];
   /** the threshold */
   readonly threshold: Real;
-  /** what each output is */
+  /** the meaning of each output */
   readonly roles: readonly LabelerRole[];
 }
 
@@ -548,9 +548,9 @@ export interface LinearScoresAttributes {
   readonly coefficients: Float64Array;
   /** one for each class */
   readonly intercepts: Float64Array;
-  /** one class gives the scores (-score, score) */
+  /** a single score becomes the scores (-score, score) */
   readonly mirror?: boolean | undefined;
-  /** what features must be */
+  /** the restriction on features */
   readonly rule?: FeatureRule | undefined;
   /** subtracts the scores' log-sum-exp, as complement naive Bayes does */
   readonly minusLogSumExp?: boolean | undefined;
@@ -574,9 +574,9 @@ export interface GlmAttributes {
   readonly family: GlmFamily;
   /** the link function */
   readonly link: GlmLink;
-  /** the exponent of the link power; 0: log */
+  /** the exponent of the power link; 0: log */
   readonly linkPower?: Real | undefined;
-  /** what each output is */
+  /** the meaning of each output */
   readonly roles: readonly GlmRole[];
 }
 
@@ -590,7 +590,7 @@ export interface AftAttributes {
   readonly scale: Real;
   /** the probabilities of the quantiles */
   readonly probabilities: Float64Array;
-  /** what each output is */
+  /** the meaning of each output */
   readonly roles: readonly AftRole[];
 }
 
@@ -614,7 +614,7 @@ export interface FactorizationMachineAttributes {
   readonly factors: Float64Array;
   /** the count of factors of each feature */
   readonly size: number;
-  /** gives the scores (-score, score) */
+  /** the result is the scores (-score, score) */
   readonly mirror?: boolean | undefined;
 }
 
@@ -628,11 +628,11 @@ export interface GaussianBayesAttributes {
   readonly sigma: Float64Array;
 }
 
-/** Evaluates a multilayer perceptron with sigmoid layers and a linear last one. */
+/** Evaluates a multilayer perceptron: sigmoid layers and a linear last layer. */
 export interface PerceptronAttributes {
   /** the width of each layer */
   readonly layers: Int32Array;
-  /** layer by layer the matrix [out, in] column by column, then the biases */
+  /** for each layer: the matrix [out, in] in column-major order, then the biases */
   readonly weights: Float64Array;
 }
 
@@ -640,23 +640,23 @@ export interface PerceptronAttributes {
 export interface KMeansAttributes {
   /** [points, features] */
   readonly centers: Float64Array;
-  /** the measure */
+  /** the distance measure */
   readonly distance: Distance;
   /** the count of centers */
   readonly k: number;
 }
 
-/** Descends a tree of clusters, whose nodes the centers are, to a leaf. */
+/** Descends a tree of clusters to a leaf; its nodes are the centers. */
 export interface BisectingKMeansAttributes {
   /** [points, features] */
   readonly centers: Float64Array;
-  /** the measure */
+  /** the distance measure */
   readonly distance: Distance;
   /** the first child of each node */
   readonly firsts: Int32Array;
   /** the count of children of each node */
   readonly counts: Int32Array;
-  /** the cluster's number of each node that is a leaf */
+  /** the cluster number of each node that is a leaf */
   readonly indices: Int32Array;
 }
 
@@ -670,7 +670,7 @@ export interface GaussianMixtureAttributes {
   readonly roots: Float64Array;
   /** the constants of the log densities */
   readonly constants: Float64Array;
-  /** what each output is */
+  /** the meaning of each output */
   readonly roles: readonly ProbabilityRole[];
 }
 
@@ -686,11 +686,11 @@ export interface AlsAttributes {
   readonly itemIds: Int32Array;
   /** [items, rank] */
   readonly itemFactors: Float64Array;
-  /** an unknown id is refused; otherwise it gives NaN */
+  /** an unknown id is rejected; otherwise the result is NaN */
   readonly drop?: boolean | undefined;
 }
 
-/** Lists what association rules conclude from a list of items. */
+/** Lists the consequents of the association rules that apply to a list of items. */
 export interface FpGrowthAttributes {
   /** the items of all rules' antecedents */
   readonly antecedents: readonly string[];
@@ -710,7 +710,7 @@ export interface LdaAttributes {
   readonly words: Float64Array;
 }
 
-/** Treats missing, invalid and extreme values of a field as its MiningField says. */
+/** Treats missing, invalid and extreme values of a field according to its MiningField. */
 export interface PmmlFieldAttributes {
   /** the field's name, for errors */
   readonly field: string;
@@ -720,17 +720,17 @@ export interface PmmlFieldAttributes {
   readonly invalid_values?: Values | undefined;
   /** values that count as missing */
   readonly missing_values?: Values | undefined;
-  /** the valid intervals: left, right, 1 where left belongs to it, 1 where right does */
+  /** the valid intervals: left, right, 1 if left is included, 1 if right is included */
   readonly intervals?: Float64Array | undefined;
-  /** the one value that replaces a missing one */
+  /** the replacement of a missing value (one value) */
   readonly missing_value?: Values | undefined;
-  /** the one value that replaces an invalid one */
+  /** the replacement of an invalid value (one value) */
   readonly invalid_value?: Values | undefined;
-  /** refuses missing values */
+  /** rejects missing values */
   readonly refuse_missing?: boolean | undefined;
-  /** what becomes of an invalid value */
+  /** the treatment of invalid values */
   readonly invalid?: InvalidValues | undefined;
-  /** what becomes of an extreme value */
+  /** the treatment of extreme values */
   readonly outliers?: Outliers | undefined;
   /** values below are extreme */
   readonly low?: Real | undefined;
@@ -740,71 +740,71 @@ export interface PmmlFieldAttributes {
 
 /** Interpolates a number between points. */
 export interface PmmlNormContinuousAttributes {
-  /** the one result of a missing input */
+  /** the result for a missing input (one value) */
   readonly map_missing?: Values | undefined;
   /** the points' inputs, ascending */
   readonly orig: Float64Array;
   /** the points' outputs */
   readonly norm: Float64Array;
-  /** what becomes of a number outside of the points */
+  /** the treatment of numbers outside of the points */
   readonly outliers?: Outliers | undefined;
 }
 
-/** Gives 1 where the input has a value, else 0. */
+/** Returns 1 if the input has a certain value, else 0. */
 export interface PmmlNormDiscreteAttributes {
-  /** the one result of a missing input */
+  /** the result for a missing input (one value) */
   readonly map_missing?: Values | undefined;
-  /** the one value */
+  /** the value (one) */
   readonly value: Values;
 }
 
 /** Maps a number to the result of the interval that contains it. */
 export interface PmmlDiscretizeAttributes {
-  /** the one result of a missing input */
+  /** the result for a missing input (one value) */
   readonly map_missing?: Values | undefined;
-  /** left, right, 1 where left belongs to it, 1 where right does, for each interval */
+  /** for each interval: left, right, 1 if left is included, 1 if right is included */
   readonly intervals: Float64Array;
   /** the result of each interval */
   readonly results: Values;
-  /** the one result of a number outside of all intervals */
+  /** the result for a number outside of all intervals (one value) */
   readonly otherwise?: Values | undefined;
 }
 
 /** Looks the inputs up in the rows of a table. */
 export interface PmmlMapValuesAttributes {
-  /** the one result of a missing input */
+  /** the result for a missing input (one value) */
   readonly map_missing?: Values | undefined;
-  /** the table's columns one after the other: for each input a value in each row */
+  /** the table's columns one after the other: the values of one input in all rows */
   readonly keys: Values;
   /** the result of each row */
   readonly results: Values;
-  /** the one result of inputs that no row has */
+  /** the result for inputs that no row has (one value) */
   readonly otherwise?: Values | undefined;
 }
 
-/** Weighs how often a term is in a text. */
+/** Computes a weight from the count of a term in a text. */
 export interface PmmlTextIndexAttributes {
   /** how a count becomes a weight */
   readonly weights: TermWeights;
-  /** counts only the matches of the least distance */
+  /** counts only the matches with the smallest distance */
   readonly best_hits?: boolean | undefined;
-  /** compares with the case */
+  /** the comparison is case-sensitive */
   readonly case_sensitive?: boolean | undefined;
-  /** trims punctuation off words */
+  /** removes punctuation around words */
   readonly tokenize?: boolean | undefined;
-  /** the greatest Levenshtein distance of a match */
+  /** the maximum Levenshtein distance of a match */
   readonly distance: number;
-  /** a regular expression of words; empty: the separator is used */
+  /** a regular expression that matches words; empty: the separator is used */
   readonly word?: string | undefined;
-  /** a regular expression of what is between words */
+  /** a regular expression that matches the gaps between words */
   readonly separator: string;
   /** regular expressions of all normalization tables */
   readonly rule_patterns?: readonly string[] | undefined;
-  /** what replaces the match of each pattern */
+  /** the replacement of each pattern */
   readonly rule_replacements?: readonly string[] | undefined;
   /** where each table starts in rule_patterns, and the end of the last */
   readonly rule_rows?: Int32Array | undefined;
-  /** 1 for each table that is applied until nothing changes */
+  /** 1 for each table that is applied until the text no longer changes */
   readonly rule_recursive?: Int32Array | undefined;
 }
 
@@ -814,16 +814,16 @@ export interface PmmlAggregateAttributes {
   readonly function: AggregateFunction;
 }
 
-/** Joins numbers to a Vector. */
+/** Concatenates numbers to a Vector. */
 export type PmmlVectorAttributes = Empty;
 
-/** Gives the label of a Vector's largest number. */
+/** Returns the label of a Vector's largest number. */
 export interface PmmlClassifyAttributes {
   /** the label of each number */
   readonly labels: Values;
 }
 
-/** Takes numbers of a Vector, or the number of the label in a second input. */
+/** Selects numbers of a Vector, or the number of the label that a second input has. */
 export interface PmmlPickAttributes {
   /** the number's index for each output; -1: zero */
   readonly index?: Int32Array | undefined;
@@ -831,7 +831,7 @@ export interface PmmlPickAttributes {
   readonly labels?: Values | undefined;
 }
 
-/** Takes the label or number at a rank of a Vector. */
+/** Returns the label or number of a given rank in a Vector. */
 export interface PmmlRankedAttributes {
   /** the label of each number */
   readonly labels?: readonly string[] | undefined;
@@ -841,13 +841,13 @@ export interface PmmlRankedAttributes {
   readonly largest?: boolean | undefined;
 }
 
-/** Takes the element at a rank of a list. */
+/** Returns the element of a given rank in a list. */
 export interface PmmlElementAttributes {
   /** 1 or more */
   readonly rank: number;
 }
 
-/** Walks down a decision tree. */
+/** Descends a decision tree. */
 export interface PmmlTreeAttributes {
   /** the first child of each node; -1: a leaf */
   readonly first_child: Int32Array;
@@ -857,7 +857,7 @@ export interface PmmlTreeAttributes {
   readonly input: Int32Array;
   /** the predicate of each node (ts/importers/pmml/tree/nodes.ts) */
   readonly test: Int32Array;
-  /** the number that each node compares with, or the number of its text, set or expression */
+  /** the number that each node compares with, or the index of its text, set or expression */
   readonly number: Float64Array;
   /** 1 for each node with a score */
   readonly scored: Int32Array;
@@ -875,49 +875,49 @@ export interface PmmlTreeAttributes {
   readonly expressions?: Expressions | undefined;
   /** where each surrogate's predicates start in expressions, and the end */
   readonly surrogate_offsets?: Int32Array | undefined;
-  /** the child of each node where its predicates are unknown */
+  /** the child of each node if its predicates are unknown */
   readonly default_child?: Int32Array | undefined;
   /** the missingValueStrategy */
   readonly on_missing?: TreeMissing | undefined;
-  /** the last node answers where no child's predicate holds */
+  /** the result is that of the last node if no child's predicate is true */
   readonly no_child_last?: boolean | undefined;
-  /** 1 for each node that has an answer; absent: all have */
+  /** 1 for each node that has a result; absent: all have one */
   readonly answers?: Int32Array | undefined;
   /** the record count of each node */
   readonly counts?: Float64Array | undefined;
   /** [nodes, width]: the labels' confidences */
   readonly scores?: Float64Array | undefined;
-  /** [nodes, width]: what is added up where a row reaches several leaves */
+  /** [nodes, width]: the values that are added if a row reaches several leaves */
   readonly blended?: Float64Array | undefined;
-  /** [nodes, width]: the confidences that are added up then */
+  /** [nodes, width]: the confidences that are added in that case */
   readonly blended_scores?: Float64Array | undefined;
   /** the count of labels */
   readonly width?: number | undefined;
-  /** the factor of confidences for each missing value on the way */
+  /** the factor of confidences for each missing value on the path */
   readonly penalty?: Real | undefined;
 }
 
-/** Runs a block on the rows for which a predicate holds. */
+/** Runs a block on the rows for which a predicate is true. */
 export interface PmmlSegmentAttributes {
-  /** the one predicate */
+  /** the predicate (one) */
   readonly predicate: Expressions;
-  /** the one block */
+  /** the block (one) */
   readonly block: Blocks;
 }
 
-/** Takes the column of the first segment that ran. */
+/** Returns the column of the first segment that ran. */
 export interface PmmlChooseAttributes {
-  /** takes the column of the last segment that ran */
+  /** returns the column of the last segment that ran */
   readonly last?: boolean | undefined;
-  /** refuses a row for which several segments ran */
+  /** rejects a row for which several segments ran */
   readonly only?: boolean | undefined;
   /** the input that is each segment's column; -1: the row is missing */
   readonly column_of: Int32Array;
-  /** [segments, width]: where each label's number is in a segment's Vector; -1: zero */
+  /** [segments, width]: the index of each label's number in a segment's Vector; -1: zero */
   readonly maps?: Int32Array | undefined;
   /** the count of labels */
   readonly width?: number | undefined;
-  /** why a row that takes each segment is refused; empty: it is not */
+  /** for each segment, the reason why a row with its result is rejected; empty: it is not rejected */
   readonly refused: readonly string[];
 }
 
@@ -957,7 +957,7 @@ export interface PmmlVoteAttributes {
   readonly labels: Values;
 }
 
-/** Combines the probabilities that segments give. */
+/** Combines the probabilities of segments. */
 export interface PmmlBlendAttributes {
   /** how results are combined */
   readonly method: CombineMethod;
@@ -971,9 +971,9 @@ export interface PmmlBlendAttributes {
   readonly on_missing?: SegmentMissing | undefined;
   /** the share of missing predictions above which the result is missing */
   readonly threshold?: Real | undefined;
-  /** [segments, width]: where each label's number is in a segment's Vector; -1: zero */
+  /** [segments, width]: the index of each label's number in a segment's Vector; -1: zero */
   readonly maps: Int32Array;
-  /** the labels in the order in which the first of equals wins; empty: as they are */
+  /** the order of the labels in which the first of equal ones wins; empty: their own order */
   readonly order: Int32Array;
   /** the count of labels */
   readonly width: number;
@@ -1006,11 +1006,11 @@ export interface PmmlRulesAttributes {
   readonly ids: readonly string[];
   /** the scores */
   readonly labels: Values;
-  /** the label where no rule holds; -1: missing */
+  /** the label if no rule is true; -1: missing */
   readonly default_label?: number | undefined;
   /** the confidence of the default label */
   readonly default_confidence?: Real | undefined;
-  /** which of the rules that hold decides */
+  /** how the result follows from the rules that are true */
   readonly method: RulesMethod;
 }
 
@@ -1054,7 +1054,7 @@ export interface PmmlAssociationAttributes {
   readonly algorithms: readonly AssociationAlgorithm[];
   /** the count of items */
   readonly items: number;
-  /** the item of each pair of an input and a value; -1: known, and no item */
+  /** the item of each pair of an input and a value; -1: a known value that is not an item */
   readonly pair_items: Int32Array;
   /** the input of each pair */
   readonly pair_inputs: Int32Array;
@@ -1072,19 +1072,19 @@ export interface PmmlAssociationAttributes {
   readonly consequents: Int32Array;
 }
 
-/** Takes a property of the association rules of a row. */
+/** Returns a property of the association rules of a row. */
 export interface PmmlRuleValueAttributes {
   /** lists the property of all rules */
   readonly many?: boolean | undefined;
-  /** the property of each rule, where it is a number */
+  /** the property of each rule if it is a number */
   readonly numbers?: Float64Array | undefined;
-  /** the property of each rule, where it is a text or a list of texts */
+  /** the property of each rule if it is a text or a list of texts */
   readonly texts?: readonly string[] | undefined;
-  /** rows of texts, where it is a list */
+  /** rows of texts if it is a list */
   readonly text_rows?: Int32Array | undefined;
   /** the rank of the rule; with many, the count of rules, 0: all */
   readonly rank: number;
-  /** what rules are ranked by */
+  /** the key by which rules are ranked */
   readonly keys: Float64Array;
   /** rank 1 is the largest key */
   readonly descending?: boolean | undefined;
@@ -1136,15 +1136,15 @@ export interface PmmlGaussianProcessAttributes {
 export interface PmmlGeneralRegressionAttributes {
   /** the modelType */
   readonly model: RegressionModel;
-  /** gives probabilities */
+  /** the results are probabilities */
   readonly classification?: boolean | undefined;
   /** the link function */
   readonly link?: PmmlLink | undefined;
   /** the parameter of negbin, oddspower and power */
   readonly link_parameter?: Real | undefined;
-  /** is added to the linear part */
+  /** a constant that is added to the linear part */
   readonly offset_value?: Real | undefined;
-  /** the input that is added to the linear part; -1: none */
+  /** the input that a constant that is added to the linear part; -1: none */
   readonly offset_input?: number | undefined;
   /** the count of trials */
   readonly trials_value?: Real | undefined;
@@ -1232,7 +1232,7 @@ export interface PmmlNearestNeighborAttributes {
   readonly similarity_scales: Float64Array;
   /** the weight of each field in the adjustment for missing values */
   readonly missing_weights: Float64Array;
-  /** [instances, fields]; of text fields indices into categories */
+  /** [instances, fields]; for text fields, indices into categories */
   readonly instances: Float64Array;
   /** 1 for each field that is a text */
   readonly text_fields: Int32Array;
@@ -1240,11 +1240,11 @@ export interface PmmlNearestNeighborAttributes {
   readonly categories: readonly string[];
   /** the count of neighbors that are combined */
   readonly neighbors: number;
-  /** the least distance in weights */
+  /** the minimum distance in weights */
   readonly threshold?: Real | undefined;
   /** how neighbors are combined, for each target */
   readonly target_scorings: readonly Scoring[];
-  /** [targets, instances]; of categories indices into the target's values */
+  /** [targets, instances]; for categories, indices into the target's values */
   readonly target_numbers: Float64Array;
   /** the categories of all targets */
   readonly target_values: Values;
@@ -1254,7 +1254,7 @@ export interface PmmlNearestNeighborAttributes {
   readonly ranked?: number | undefined;
   /** the id of each instance */
   readonly ids: readonly string[];
-  /** the one block that computes derived fields of the instances at load */
+  /** the block (one) that computes the derived fields of the instances at load */
   readonly derive?: Blocks | undefined;
   /** the columns that the block reads */
   readonly given_columns?: Int32Array | undefined;
@@ -1268,7 +1268,7 @@ export interface PmmlNearestNeighborAttributes {
 
 /** Evaluates a NeuralNetwork. */
 export interface PmmlNeuralNetworkAttributes {
-  /** gives one Vector, not a number for each output */
+  /** the result is one Vector, not a number for each output */
   readonly classification?: boolean | undefined;
   /** rows of the neurons of each layer */
   readonly layer_rows: Int32Array;
@@ -1304,7 +1304,7 @@ export interface PmmlNeuralNetworkAttributes {
 
 /** Evaluates a RegressionModel. */
 export interface PmmlRegressionAttributes {
-  /** gives probabilities */
+  /** the results are probabilities */
   readonly classification?: boolean | undefined;
   /** the target is ordinal */
   readonly ordinal?: boolean | undefined;
@@ -1354,7 +1354,7 @@ export interface PmmlSupportVectorsAttributes {
   readonly method: SvmMethod;
   /** the labels */
   readonly labels?: Values | undefined;
-  /** a binary model compares rounded numbers */
+  /** binary models compare rounded numbers */
   readonly rounded?: boolean | undefined;
   /** the largest number wins, not the smallest */
   readonly max_wins?: boolean | undefined;

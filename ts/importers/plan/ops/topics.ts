@@ -49,7 +49,7 @@ export function lda(
   const { topics, docConcentration, gammaShape } = op;
   const k = docConcentration.length;
   if (!(gammaShape > 1)) throw new RangeError(`gammaShape is ${gammaShape}, expected above 1`);
-  if (k === 0 || topics.length % k !== 0) throw new RangeError(`topics are not of ${k} columns`);
+  if (k === 0 || topics.length % k !== 0) throw new RangeError(`topics: expected ${k} columns`);
   if (topics.some((weight) => !(weight >= 0))) throw new RangeError('topics have weights below 0');
   const random = new MersenneTwister(op.seed);
   const start = Float64Array.from({ length: k }, () => random.gamma(gammaShape, 1 / gammaShape));

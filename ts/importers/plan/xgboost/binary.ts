@@ -22,7 +22,7 @@ export function readBinary(bytes: Uint8Array): Booster {
   }
   const model = reader.take(GBTREE_BYTES);
   const count = model.getInt32(0, true);
-  if (count < 0) throw new RangeError(`a booster of ${count} trees`);
+  if (count < 0) throw new RangeError(`expected a whole number of trees, got ${count}`);
   const trees: BoosterTree[] = [];
   for (let i = 0; i < count; i += 1) trees.push(readTree(reader));
   const info = reader.take(4 * count);
@@ -79,7 +79,7 @@ class BinaryReader {
   take(length: number): DataView {
     const left = this.#bytes.length - this.#at;
     if (length > left) {
-      throw new RangeError(`byte ${this.#at}: ${length} bytes expected, ${left} are left`);
+      throw new RangeError(`byte ${this.#at}: expected ${length} bytes, got ${left}`);
     }
     const view = new DataView(this.#bytes.buffer, this.#bytes.byteOffset + this.#at, length);
     this.#at += length;

@@ -20,7 +20,8 @@ export function readDocument(document: unknown): Booster {
     trees,
     groups: numbers(member(model, 'tree_info')),
   };
-  if (read.groups.length !== trees.length) throw new RangeError('tree_info is not of its trees');
+  if (read.groups.length !== trees.length)
+    throw new RangeError('tree_info: expected an entry for each tree');
   const best = bestTreesOf(learner, model);
   const found = best === undefined ? read : { ...read, bestTrees: best };
   if (name === 'gbtree') return found;
@@ -33,7 +34,7 @@ function bestTreesOf(learner: unknown, model: unknown): number | undefined {
   const round = (attributes as Readonly<Record<string, unknown>>)['best_iteration'];
   if (round === undefined) return undefined;
   const trees = numbers(member(model, 'iteration_indptr'))[Number(round) + 1];
-  if (trees === undefined) throw new RangeError(`there is no round ${String(round)}`);
+  if (trees === undefined) throw new RangeError(`round ${String(round)} does not exist`);
   return trees;
 }
 
@@ -70,7 +71,7 @@ function member(of: unknown, name: string): unknown {
     typeof of === 'object' && of !== null
       ? (of as Readonly<Record<string, unknown>>)[name]
       : undefined;
-  if (value === undefined) throw new RangeError(`expected '${name}', there is none`);
+  if (value === undefined) throw new RangeError(`expected '${name}', got none`);
   return value;
 }
 

@@ -37,7 +37,7 @@ function forestOf({ trees, groups, weights }: Booster, width: number) {
     for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
       const [l = -1, r = -1] = [tree.left[at], tree.right[at]];
       if (numbers.has(at) || at >= tree.left.length || l < 0 !== r < 0) {
-        throw new RangeError(`node ${at} of a tree is not of one tree`);
+        throw new RangeError(`node ${at} is not part of exactly one tree`);
       }
       if (l < 0) {
         const values = new Array<number>(width).fill(0);
@@ -109,7 +109,7 @@ export function boosterScores(
     throw new RangeError(`${booster.numClass} classes of ${booster.trees.length} trees`);
   }
   if (booster.groups.some((group) => !(group >= 0 && group < width))) {
-    throw new RangeError(`a tree is not of one of ${width} classes`);
+    throw new RangeError(`the class of a tree is out of range for ${width} classes`);
   }
   const base = baseMargin(booster);
   const values = builder.column('margin', width === 1 ? 'double' : 'vector');

@@ -80,13 +80,13 @@ class UbjReader {
     const size = type === undefined ? undefined : BYTES[type];
     if (type !== undefined && size !== undefined && count !== undefined) {
       if (count * size > this.#bytes.length - this.#at)
-        throw this.#fault(`${count} values expected`);
+        throw this.#fault(`expected ${count} values`);
       return Float64Array.from({ length: count }, () => this.#number(type));
     }
     const made: unknown[] = [];
     while (count === undefined ? !this.#ends(']') : made.length < count) {
       made.push(this.value(type, depth + 1));
-      if (made.length > this.#bytes.length) throw this.#fault('a list that takes no bytes');
+      if (made.length > this.#bytes.length) throw this.#fault('a list of values without bytes');
     }
     return made;
   }
@@ -120,7 +120,7 @@ class UbjReader {
 
   #text(): string {
     const length = this.#length();
-    if (length > TEXT_BYTES_MAX) throw this.#fault(`a text of ${length} bytes`);
+    if (length > TEXT_BYTES_MAX) throw this.#fault(`a string of ${length} bytes`);
     const at = this.#take(length);
     return Buffer.from(this.#bytes.buffer, this.#bytes.byteOffset + at, length).toString('utf8');
   }
@@ -135,7 +135,7 @@ class UbjReader {
 
   #take(length: number): number {
     const left = this.#bytes.length - this.#at;
-    if (length > left) throw this.#fault(`${length} bytes expected, ${left} are left`);
+    if (length > left) throw this.#fault(`expected ${length} bytes, got ${left}`);
     this.#at += length;
     return this.#at - length;
   }

@@ -69,7 +69,7 @@ class OutputLowering {
     const feature = said ?? (expressionOf(field) ? 'transformedValue' : 'predictedValue');
     if (segmentId === undefined) return this.#feature(field, feature, this.own);
     const segment = this.context.segments.get(segmentId);
-    if (segment === undefined) return this.problem(field, `there is no segment '${segmentId}'`);
+    if (segment === undefined) return this.problem(field, `segment '${segmentId}' does not exist`);
     if (feature === 'transformedValue' || feature === 'decision') {
       const name = field.attributes['value'] ?? '';
       const output = segment.outputs.find((each) => each.name === name);
@@ -133,7 +133,7 @@ class OutputLowering {
 
   #wanted(field: XmlElement, feature: string, column: Column | undefined): Made | undefined {
     if (column !== undefined) return this.#known(column);
-    return this.problem(field, `<${this.model.name}> gives no ${feature}`);
+    return this.problem(field, `<${this.model.name}> returns no ${feature}`);
   }
 
   #display(field: XmlElement, result: ModelResult): Made | undefined {
@@ -251,7 +251,7 @@ class OutputLowering {
   #rank(field: XmlElement): number {
     const rank = Number(field.attributes['rank'] ?? 1);
     if (Number.isInteger(rank) && rank >= 1) return rank;
-    this.problem(field, `rank="${field.attributes['rank']}" is not 1 or more`);
+    this.problem(field, `rank="${field.attributes['rank']}": expected 1 or more`);
     return 1;
   }
 
@@ -307,7 +307,7 @@ class OutputLowering {
     const { predicted } = result;
     const data = context.lowering.document.dataFields.get(context.targets[0]?.name ?? '');
     if (predicted === undefined || data === undefined) {
-      return this.problem(field, 'a residual wants a target');
+      return this.problem(field, 'a residual requires a target');
     }
     const actual = columnRef(context.lowering.fields.input(data));
     const at = columnRef(predicted);
@@ -340,7 +340,7 @@ export function lowerOutput(
       continue;
     }
     if (made.some((each) => each.name === name)) {
-      context.problems.add(placeOf(field), `there is a second output '${name}'`);
+      context.problems.add(placeOf(field), `the output '${name}' is declared twice`);
       continue;
     }
     const value = lowering.make(field);

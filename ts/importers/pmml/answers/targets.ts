@@ -90,7 +90,7 @@ function priors(target: XmlElement, context: Context, result: ModelResult): Mode
   const read = given.map((each) => new Attributes(each, context).number('priorProbability') ?? 0);
   const total = read.reduce((sum, each) => sum + each, 0);
   if (given.length !== values.length || !(total > 0)) {
-    context.problems.add(placeOf(target), 'its TargetValues want a priorProbability each');
+    context.problems.add(placeOf(target), 'expected a priorProbability for each TargetValue');
     return result;
   }
   const byLabel = new Map(

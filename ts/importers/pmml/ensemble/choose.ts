@@ -215,7 +215,7 @@ export function chainResults(
     const having = segments.filter((_, i) => bySegment[i]?.has(name));
     const [one] = having;
     if (having.filter((each) => each.always).length > 1) {
-      context.problems.add(placeOf(at), `two segments of the chain answer '${name}' in every row`);
+      context.problems.add(placeOf(at), `two segments of the chain return '${name}' in every row`);
     }
     const found = having.map((each) => bySegment[segments.indexOf(each)]?.get(name));
     if (having.length === 1 && one?.always === true) byTarget.set(name, found[0] as ModelResult);

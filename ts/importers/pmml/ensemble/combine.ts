@@ -64,14 +64,14 @@ export function collectResults(
   const names = new Set(segments.map(({ lowered }) => lowered.context.targets[0]?.name ?? ''));
   if (names.size > 1) {
     const shown = [...names].map((each) => `'${each}'`).join(', ');
-    context.problems.add(placeOf(at), `selectAll over segments of different targets (${shown})`);
+    context.problems.add(placeOf(at), `selectAll: expected segments with one target, got ${shown}`);
     return {};
   }
   const { plan } = context;
   const types = new Set(columns.map((each) => plan.typeOf(each)));
   const [type] = types;
   if (types.size > 1 || type === undefined) {
-    context.problems.add(placeOf(at), 'selectAll over results of different types');
+    context.problems.add(placeOf(at), 'selectAll: expected results of one type, got several');
     return {};
   }
   const predicted = plan.column('selected', 'list', type);
@@ -165,7 +165,7 @@ function blend(
   const vectors = segments.map(({ lowered, element }) => {
     const { probabilities } = lowered.result;
     if (probabilities === undefined) {
-      context.problems.add(placeOf(element), `gives no probabilities, which ${method} needs`);
+      context.problems.add(placeOf(element), `returns no probabilities, which ${method} requires`);
     }
     return probabilities;
   });

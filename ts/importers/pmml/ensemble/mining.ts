@@ -42,7 +42,7 @@ function partsOf(element: XmlElement, i: number, context: Context): SegmentParts
   if (predicate === undefined) context.problems.add(placeOf(element), 'has no predicate');
   if (model === undefined) {
     const names = element.children.map((each) => `<${each.name}>`).join(', ');
-    context.problems.add(placeOf(element), `has no model that is supported, but ${names}`);
+    context.problems.add(placeOf(element), `has no supported model, got ${names}`);
   }
   if (predicate === undefined || model === undefined) return undefined;
   return { element, id: element.attributes['id'] ?? String(i + 1), predicate, model };
@@ -100,7 +100,7 @@ class MiningLowering {
     const isMixed = this.method === 'x-multiModelChain' && functionName === 'mixed';
     const fits = lowered.context.functionName === functionName || isMixed;
     if (this.method !== 'modelChain' && !fits) {
-      const reason = `its functionName is not the MiningModel's (${functionName})`;
+      const reason = `its functionName differs from that of the MiningModel (${functionName})`;
       this.context.problems.add(placeOf(model), reason);
     }
     return lowered;
@@ -181,7 +181,7 @@ export const lowerMining: LowerModel = (model, outer) => {
     const fits = ({ lowered }: Segment) => lowered.context.functionName === functionName;
     // A last segment of another kind that always runs is chosen in every row.
     if (!segments.some(fits) || (last?.always === true && !fits(last))) {
-      const reason = `its last segment has not its functionName="${functionName}"`;
+      const reason = `its last segment: expected functionName="${functionName}"`;
       context.problems.add(placeOf(segmentation), reason);
       return {};
     }

@@ -20,13 +20,14 @@ export function aggregate(element: XmlElement, context: TableContext): Filled {
   const { field = '', function: name = '', groupField, sqlWhere } = element.attributes;
   const dataType = context.dataType(field);
   const column = context.list(field, element);
-  if (name === 'multiset') problem('function="multiset" is not supported: it is no number');
+  if (name === 'multiset')
+    problem('function="multiset" is not supported: its result is not a number');
   else if (!isWord(AGGREGATE_FUNCTION, name)) problem(`function="${name}" is unknown`);
   else if (name !== 'count' && !isNumeric(dataType)) {
-    problem(`function="${name}" of field '${field}', which is no number`);
+    problem(`function="${name}" requires a number, but field '${field}' is not one`);
   }
   if (groupField !== undefined) {
-    problem('groupField is not supported: the values of a row are one group');
+    problem('groupField is not supported: the values of a row form one group');
   }
   if (sqlWhere !== undefined) problem('sqlWhere is not supported');
   const attributes = { function: isWord(AGGREGATE_FUNCTION, name) ? name : 'count' } as const;

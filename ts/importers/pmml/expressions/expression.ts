@@ -197,7 +197,7 @@ export class Expressions {
     }
     const [left] = typed;
     if (ORDERING.has(name) && left?.text === undefined && left?.dataType === 'string') {
-      this.#problem(at, `function ${name} cannot order texts, which are not ordinal`);
+      this.#problem(at, `function ${name} cannot order strings, which are not ordinal`);
     }
     return typed.map((each) => {
       if (each.text === undefined || each.dataType === first.dataType) return each.expression;

@@ -146,8 +146,7 @@ export function inlineTable(element: XmlElement, problems: Problems): XmlElement
   const locator = child(element, 'TableLocator');
   if (locator === undefined) problems.add(placeOf(element), 'has no InlineTable');
   else {
-    const reason =
-      'is not supported: its rows are not in an InlineTable, but outside of the document';
+    const reason = 'is not supported: its rows are outside the document, expected an InlineTable';
     problems.add(placeOf(locator), reason);
   }
   return undefined;
@@ -204,7 +203,7 @@ const mapValues: Table = (element, context) => {
 
 /** Expression elements that PMML has and that are not lowered, with the reason. */
 export const REFUSED_EXPRESSIONS: Readonly<Record<string, string>> = {
-  Lag: 'it reads rows before this one, and each row is answered by itself',
+  Lag: 'it reads earlier rows, but each row is computed independently',
 };
 
 /** By element name. */

@@ -19,7 +19,7 @@ export const lowerAnomaly: LowerModel = (model, context): ModelResult => {
   const algorithm = oneOf(context, model, 'algorithmType', ALGORITHMS);
   const inner = model.children.find((each) => child(each, 'MiningSchema') !== undefined);
   if (inner === undefined) {
-    context.problems.add(context.place(model), 'there is no model inside');
+    context.problems.add(context.place(model), 'contains no model');
     return {};
   }
   const result = context.lowerModel(inner);
@@ -28,7 +28,7 @@ export const lowerAnomaly: LowerModel = (model, context): ModelResult => {
   }
   const score = (input: Column | undefined, attributes: Readonly<Record<string, unknown>>) => {
     if (input === undefined) {
-      const reason = `<${inner.name}> does not answer what algorithmType="${algorithm}" needs`;
+      const reason = `<${inner.name}> does not return the result that algorithmType="${algorithm}" requires`;
       context.problems.add(context.place(inner), reason);
       return {};
     }
@@ -40,13 +40,13 @@ export const lowerAnomaly: LowerModel = (model, context): ModelResult => {
   if (algorithm === 'iforest') {
     const size = real(context, model, 'sampleDataSize');
     if (!(size >= 2)) {
-      context.problems.add(context.place(model), 'sampleDataSize is not above 1');
+      context.problems.add(context.place(model), 'sampleDataSize: expected 2 or more');
     }
     return score(result.predicted, { sample_size: { real: size } });
   }
   const means = meanDistances(model, context);
   if (result.affinities !== undefined && result.affinities.labels.length !== means.length) {
-    const reason = `${means.length} mean distances, and ${result.affinities.labels.length} clusters`;
+    const reason = `expected a mean distance for each of ${result.affinities.labels.length} clusters, got ${means.length}`;
     context.problems.add(context.place(model), reason);
   }
   const distances = result.affinityOrder === 'smallest' ? result.affinities?.column : undefined;

@@ -57,7 +57,7 @@ function fieldOf(
   if (equals > 0 && context.hasField(name)) {
     return { name, category: value.slice(equals + 1) };
   }
-  context.problems.add(context.place(item), `item '${value}' names no field`);
+  context.problems.add(context.place(item), `item '${value}' refers to no field`);
   return undefined;
 }
 
@@ -113,7 +113,7 @@ function pairsOf(
   if (groups.length === 0) return { pairs: fieldPairs(items, context, inputs), list: false };
   const name = active[0]?.attributes['name'];
   if (groups.length > 1 || active.length !== 1 || name === undefined) {
-    const reason = `${groups.length} group fields and ${active.length} active fields`;
+    const reason = `expected one group field and one active field, got ${groups.length} and ${active.length}`;
     context.problems.add(context.place(model), reason);
     return { pairs: fieldPairs([], context, inputs), list: false };
   }
@@ -158,7 +158,7 @@ class Rules {
       const id = needed(this.#context, ref, 'itemRef');
       const item = at.get(id);
       if (item === undefined) {
-        this.#context.problems.add(this.#context.place(ref), `there is no Item '${id}'`);
+        this.#context.problems.add(this.#context.place(ref), `Item '${id}' does not exist`);
       }
       this.setItems.push(item ?? 0);
       texts.push(items[item ?? 0]?.attributes['value'] ?? '');
@@ -206,7 +206,7 @@ function valueColumn(output: XmlElement, context: ModelContext, rules: Rules, fr
   const many = ['1', 'true'].includes(output.attributes['isMultiValued'] ?? '0');
   const sets = feature === 'antecedent' || feature === 'consequent';
   if (many && sets) {
-    const reason = `isMultiValued with ${feature} is not supported: a list of lists`;
+    const reason = `isMultiValued with ${feature} is not supported: it would be a list of lists`;
     context.problems.add(context.place(output), reason);
   }
   const rank = real(context, output, 'rank', 1);
@@ -237,7 +237,7 @@ export const lowerAssociation: LowerModel = (model, context): ModelResult => {
   const { pairs, list } = pairsOf(model, context, items, inputs);
   const rules = new Rules(model, context, items);
   if (rules.elements.length === 0 || inputs.columns.length === 0) {
-    context.problems.add(context.place(model), 'there are no rules or no items');
+    context.problems.add(context.place(model), 'expected rules and items, got none');
     return {};
   }
   const made = new Map<AssociationAlgorithm, Column>();

@@ -10,7 +10,7 @@ import { InputList, attempt, needed, oneOf } from './reading.js';
 function numbersOf(context: ModelContext, holder: XmlElement): Float64Array | undefined {
   const array = holder.children.find((each) => each.name.endsWith('Array'));
   if (array === undefined) {
-    context.problems.add(context.place(holder), 'there is no array');
+    context.problems.add(context.place(holder), 'has no array');
     return undefined;
   }
   return attempt(context, array, undefined, () => arrayNumbers(array));
@@ -21,7 +21,7 @@ function byField(context: ModelContext, holder: XmlElement, fields: number): Flo
   const numbers = numbersOf(context, holder);
   if (numbers === undefined) return new Float64Array(fields);
   if (numbers.length === fields) return numbers;
-  const reason = `${numbers.length} numbers, and ${fields} clustering fields`;
+  const reason = `expected a number for each of ${fields} clustering fields, got ${numbers.length}`;
   context.problems.add(context.place(holder), reason);
   return new Float64Array(fields);
 }
@@ -46,7 +46,7 @@ export const lowerClustering: LowerModel = (model, context): ModelResult => {
   }
   const clusters = children(model, 'Cluster');
   if (fields.length === 0 || clusters.length === 0) {
-    context.problems.add(context.place(model), 'there are no clustering fields or no clusters');
+    context.problems.add(context.place(model), 'expected clustering fields and clusters, got none');
     return {};
   }
   const missing = child(model, 'MissingValueWeights');
@@ -55,13 +55,13 @@ export const lowerClustering: LowerModel = (model, context): ModelResult => {
   const centers = clusters.flatMap((each) => [...byField(context, each, fields.length)]);
   if (comparison === undefined) return {};
   if (comparison.similarity && centers.some((each) => each !== 0 && each !== 1)) {
-    const reason = 'a binary similarity has a cluster with a number that is neither 0 nor 1';
+    const reason = 'a binary similarity requires clusters with numbers of 0 or 1';
     context.problems.add(context.place(model), reason);
   }
   // Without an id a cluster is known by its place, from 1 on.
   const ids = clusters.map((each, i) => each.attributes['id'] ?? String(i + 1));
   if (new Set(ids).size !== ids.length) {
-    context.problems.add(context.place(model), 'two clusters have one id');
+    context.problems.add(context.place(model), 'two clusters have the same id');
   }
   const named = clusters.some((each) => each.attributes['name'] !== undefined);
   const { plan } = context;

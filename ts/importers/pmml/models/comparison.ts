@@ -46,7 +46,7 @@ export function readComparison(
   const kind = measure?.name ?? '';
   if (element === undefined || measure === undefined || !isWord(MEASURE, kind)) {
     if (element !== undefined) {
-      context.problems.add(context.place(element), 'there is no measure that is supported');
+      context.problems.add(context.place(element), 'has no supported measure');
     }
     return undefined;
   }
@@ -56,14 +56,17 @@ export function readComparison(
     const holder = own ? field : element;
     const function_ = oneOf(context, holder, 'compareFunction', COMPARE_FUNCTION, 'absDiff');
     if (!own && function_ === 'gaussSim') {
-      context.problems.add(context.place(field), 'gaussSim is of single fields alone');
+      context.problems.add(
+        context.place(field),
+        'gaussSim: expected it as the compareFunction of a field, got it as the default',
+      );
     }
     return function_;
   });
   const minkowski = measure.name === 'minkowski';
   const p = minkowski ? real(context, measure, 'p-parameter') : 1;
   if (minkowski && !(p > 0)) {
-    context.problems.add(context.place(measure), 'p-parameter is not above 0');
+    context.problems.add(context.place(measure), 'p-parameter: expected a number above 0');
   }
   return {
     similarity,

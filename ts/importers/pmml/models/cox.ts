@@ -48,7 +48,7 @@ export function baselines(
   const strata = model.attributes['baselineStrataVariable'];
   const tables = strata === undefined ? [table] : children(table, 'BaselineStratum');
   if (tables.length === 0) {
-    context.problems.add(context.place(table), 'there is no BaselineStratum');
+    context.problems.add(context.place(table), 'has no BaselineStratum');
   }
   const rows = new Rows();
   const times: number[] = [];
@@ -61,7 +61,7 @@ export function baselines(
       time: real(context, cell, 'time'),
       hazard: real(context, cell, 'cumHazard'),
     }));
-    if (found.length === 0) context.problems.add(context.place(each), 'there is no BaselineCell');
+    if (found.length === 0) context.problems.add(context.place(each), 'has no BaselineCell');
     found.sort((a, b) => a.time - b.time);
     for (const { time, hazard } of found) {
       times.push(time);

@@ -45,7 +45,7 @@ export const lowerGaussianProcess: LowerModel = (model, context): ModelResult =>
   const target = context.target?.name ?? '';
   if (kernel === undefined || instances === undefined || !instances.has(target)) {
     const missing = kernel === undefined ? 'kernel' : 'target among the InstanceFields';
-    context.problems.add(context.place(model), `there is no ${missing}`);
+    context.problems.add(context.place(model), `has no ${missing}`);
     return {};
   }
   const fields = instances.fields.filter((each) => each !== target);

@@ -118,7 +118,7 @@ class Designs {
       this.covariateInputs.push(this.#inputs.number(name, cell));
       this.covariateExponents.push(real(context, cell, 'value'));
     } else {
-      context.problems.add(context.place(cell), `'${name}' is neither factor nor covariate`);
+      context.problems.add(context.place(cell), `'${name}' is neither a factor nor a covariate`);
     }
   }
 
@@ -134,7 +134,7 @@ class Designs {
     const rows = attempt(context, matrix, [], () => matrixRows(matrix));
     const at = categories.indexOf(text);
     if (at < 0) {
-      context.problems.add(context.place(cell), `'${text}' is no category of '${name}'`);
+      context.problems.add(context.place(cell), `'${text}' is not a category of '${name}'`);
       return -1;
     }
     const { dataType } = context.fieldInfo(name);
@@ -142,7 +142,7 @@ class Designs {
       const number = rows[i]?.[at];
       if (number === undefined) {
         const size = `${categories.length} categories`;
-        context.problems.add(context.place(matrix), `there is no number for each of ${size}`);
+        context.problems.add(context.place(matrix), `expected a number for each of ${size}`);
         return -1;
       }
       this.contrastValues.push(valueOf(context, factor, category, dataType));
@@ -178,7 +178,7 @@ function categoriesOf(
   const without = all.filter((each) => !cells.has(each));
   const last = reference ?? (without.length === 1 ? without[0] : undefined);
   if (last === undefined || !all.includes(last)) {
-    const reason = 'which category the others are compared with is not said';
+    const reason = 'the reference category is missing';
     context.problems.add(context.place(model), reason);
     return all;
   }
@@ -195,7 +195,7 @@ function classEquations(
 ): string[] {
   const labels = categoriesOf(model, context, kind, cells);
   if (labels.length < 2 || (kind === 'generalized' && labels.length > 2)) {
-    const reason = `there are ${labels.length} target categories`;
+    const reason = `expected ${kind === 'generalized' ? '2' : '2 or more'} target categories, got ${labels.length}`;
     context.problems.add(context.place(model), reason);
   }
   for (const label of labels.slice(0, -1)) {
@@ -203,14 +203,14 @@ function classEquations(
     const shared = cells.get('');
     if (kind === 'ordinal') {
       if (own?.length !== 1) {
-        context.problems.add(context.place(model), `there is no one intercept of '${label}'`);
+        context.problems.add(context.place(model), `expected one intercept for '${label}'`);
       }
       designs.equation(label, [...(shared ?? []), ...(own ?? [])]);
       continue;
     }
     const used = own ?? (labels.length === 2 ? shared : undefined);
     if (used === undefined) {
-      context.problems.add(context.place(model), `there are no parameters of '${label}'`);
+      context.problems.add(context.place(model), `expected parameters for '${label}', got none`);
     }
     designs.equation(label, used ?? []);
   }
@@ -283,7 +283,10 @@ export const lowerGeneralRegression: LowerModel = (model, context): ModelResult 
   } else {
     const shared = cells.get('');
     if (shared === undefined || cells.size !== 1) {
-      context.problems.add(context.place(model), 'the ParamMatrix is not one of a regression');
+      context.problems.add(
+        context.place(model),
+        'the ParamMatrix: expected cells without targetCategory',
+      );
     }
     designs.equation('', shared ?? []);
   }

@@ -30,7 +30,7 @@ export function readInstances(model: XmlElement, context: ModelContext): Instanc
   }
   const rows = children(table, 'row');
   if (rows.length === 0) {
-    context.problems.add(context.place(table), 'there is no row');
+    context.problems.add(context.place(table), 'has no row');
     return undefined;
   }
   const texts = (field: string): string[] => {
@@ -38,7 +38,7 @@ export function readInstances(model: XmlElement, context: ModelContext): Instanc
     return rows.map((row) => {
       const cell = child(row, column);
       if (cell === undefined || cell.text.trim() === '') {
-        context.problems.add(context.place(row), `there is no value of '${field}'`);
+        context.problems.add(context.place(row), `has no value of '${field}'`);
       }
       return cell?.text ?? '';
     });

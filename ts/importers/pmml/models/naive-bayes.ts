@@ -38,7 +38,7 @@ function labelAt(context: ModelContext, element: XmlElement, labels: readonly st
   const value = needed(context, element, 'value');
   const at = labels.indexOf(value);
   if (at < 0) {
-    context.problems.add(context.place(element), `'${value}' is no value of the BayesOutput`);
+    context.problems.add(context.place(element), `'${value}' is not a value of the BayesOutput`);
   }
   return at;
 }
@@ -83,7 +83,7 @@ class Predictors {
       const at = labelAt(context, stat, this.#labels);
       const density = stat.children.find((each) => each.name.endsWith('Distribution'));
       if (density === undefined || at < 0) {
-        if (at >= 0) context.problems.add(context.place(stat), 'there is no distribution');
+        if (at >= 0) context.problems.add(context.place(stat), 'has no distribution');
         continue;
       }
       const mean = real(context, density, 'mean');
@@ -123,7 +123,7 @@ class Predictors {
           : context.input(`${name} binned`, context.expression(expression), dataType, derived);
     }
     const pairs = children(input, 'PairCounts');
-    if (pairs.length === 0) context.problems.add(context.place(input), 'there are no PairCounts');
+    if (pairs.length === 0) context.problems.add(context.place(input), 'has no PairCounts');
     for (const pair of pairs) {
       this.pairValues.push(valueOf(context, pair, needed(context, pair, 'value'), dataType));
       this.pairCounts.push(...countsOf(context, pair, this.#labels));
@@ -150,7 +150,7 @@ export const lowerNaiveBayes: LowerModel = (model, context): ModelResult => {
   const entries = children(counts, 'TargetValueCount');
   const labels = entries.map((each) => needed(context, each, 'value'));
   if (labels.length === 0 || new Set(labels).size !== labels.length) {
-    context.problems.add(context.place(counts), 'target values are missing or there twice');
+    context.problems.add(context.place(counts), 'target values are missing or occur twice');
     return {};
   }
   const predictors = new Predictors(context, labels);

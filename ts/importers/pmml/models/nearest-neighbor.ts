@@ -59,7 +59,7 @@ function fieldsOf(
     made.columns.push(context.field(name, input));
     const categorical = !context.hasField(name) || !isNumber(context.fieldInfo(name).dataType);
     if (categorical && functions[i] !== 'delta' && functions[i] !== 'equal') {
-      context.problems.add(context.place(input), `'${name}' is no number`);
+      context.problems.add(context.place(input), `'${name}' is not a number`);
     }
     made.texts[i] = categorical ? 1 : 0;
     if (!instances.has(name)) continue; // see derivedOf
@@ -180,11 +180,11 @@ function checkCounts(
 ): void {
   const { neighbors, ranked, instances } = counts;
   if (!Number.isInteger(neighbors) || neighbors < 1 || neighbors > instances) {
-    const reason = `numberOfNeighbors is ${neighbors}, and there are ${instances} instances`;
+    const reason = `numberOfNeighbors: expected 1 to ${instances}, the number of instances, got ${neighbors}`;
     context.problems.add(context.place(model), reason);
   }
   if (!Number.isInteger(ranked) || ranked > instances) {
-    const reason = `an output asks for rank ${ranked}, and there are ${instances} instances`;
+    const reason = `rank of an output: expected at most ${instances}, the number of instances, got ${ranked}`;
     context.problems.add(context.place(model), reason);
   }
   const variable = model.attributes['instanceIdVariable'];
@@ -199,7 +199,7 @@ export const lowerNearestNeighbor: LowerModel = (model, context): ModelResult =>
   const inputs = list === undefined ? [] : children(list, 'KNNInput');
   const comparison = readComparison(model, context, inputs);
   if (instances === undefined || comparison === undefined || inputs.length === 0) {
-    if (inputs.length === 0) context.problems.add(context.place(model), 'there is no KNNInput');
+    if (inputs.length === 0) context.problems.add(context.place(model), 'has no KNNInput');
     return {};
   }
   const derived = derivedOf(context, inputs, instances);
@@ -214,7 +214,10 @@ export const lowerNearestNeighbor: LowerModel = (model, context): ModelResult =>
   };
   for (const target of context.targets) addTarget(model, context, target, instances, targets);
   if (comparison.similarity && targets.scorings.some((each) => each.startsWith('weighted'))) {
-    context.problems.add(context.place(model), 'weights are of distances, not of similarities');
+    context.problems.add(
+      context.place(model),
+      'weighted votes require a distance, got a similarity',
+    );
   }
   const ranked = rankedOf(model, context);
   const neighbors = real(context, model, 'numberOfNeighbors');

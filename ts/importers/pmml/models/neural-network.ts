@@ -17,7 +17,7 @@ type Numbers = Map<string, number>;
 
 function named(context: ModelContext, numbers: Numbers, element: XmlElement, at: number): void {
   const id = needed(context, element, 'id');
-  if (numbers.has(id)) context.problems.add(context.place(element), `id '${id}' is there twice`);
+  if (numbers.has(id)) context.problems.add(context.place(element), `id '${id}' occurs twice`);
   numbers.set(id, at);
 }
 
@@ -111,7 +111,10 @@ class Network {
       const from = needed(context, connection, 'from');
       const source = this.#numbers.get(from);
       if (source === undefined || source >= before) {
-        context.problems.add(context.place(connection), `there is no neuron '${from}' before it`);
+        context.problems.add(
+          context.place(connection),
+          `neuron '${from}' does not exist or is in the same or a later layer`,
+        );
       }
       this.sources.push(source ?? 0);
       this.weights.push(real(context, connection, 'weight'));
@@ -177,7 +180,7 @@ function outputOf(
   const id = needed(context, output, 'outputNeuron');
   const neuron = numbers.get(id);
   if (neuron === undefined) {
-    context.problems.add(context.place(output), `there is no neuron '${id}'`);
+    context.problems.add(context.place(output), `neuron '${id}' does not exist`);
     return undefined;
   }
   const target = needed(context, expression, 'field');
@@ -193,7 +196,7 @@ function outputOf(
       orig: real(context, each, 'orig'),
     }));
     if (points.length < 2) {
-      context.problems.add(context.place(expression), 'there are fewer than two LinearNorm');
+      context.problems.add(context.place(expression), 'expected two or more LinearNorm');
     }
     return { ...made, points };
   }
@@ -212,7 +215,7 @@ export const lowerNeuralNetwork: LowerModel = (model, context): ModelResult => {
     .map((each) => outputOf(model, context, each, numbers))
     .filter((each): each is Output => each !== undefined);
   if (outputs.length === 0 || columns.length === 0) {
-    context.problems.add(context.place(model), 'there are no neural inputs or outputs');
+    context.problems.add(context.place(model), 'expected neural inputs and outputs, got none');
     return {};
   }
   return context.functionName === 'classification'
@@ -246,7 +249,10 @@ function classification(
   }
   const twice = labels.find((label, i) => labels.indexOf(label) !== i);
   if (twice !== undefined) {
-    context.problems.add(context.place(model), `there are two output neurons for '${twice}'`);
+    context.problems.add(
+      context.place(model),
+      `expected one output neuron for '${twice}', got two`,
+    );
   }
   const column = context.plan.column('probability', 'vector');
   const attributes = { classification: true, ...network.attributes, ...outputAttributes(outputs) };
@@ -276,7 +282,10 @@ function regression(
   const byTarget = new Map<string, { predicted: Column }>();
   for (const { target, element } of outputs) {
     if (byTarget.has(target)) {
-      context.problems.add(context.place(element), `there are two output neurons of '${target}'`);
+      context.problems.add(
+        context.place(element),
+        `expected one output neuron for '${target}', got two`,
+      );
     }
     byTarget.set(target, { predicted: context.plan.column(`predicted ${target}`, 'double') });
   }

@@ -94,7 +94,7 @@ export function derivedExpression(
   const skipped = new Set(['Extension', 'Value', 'Interval']);
   const found = derived.children.find((each) => !skipped.has(each.name));
   if (found === undefined) {
-    context.problems.add(context.place(derived), 'there is no expression');
+    context.problems.add(context.place(derived), 'has no expression');
   }
   return found;
 }
@@ -121,7 +121,7 @@ export class InputList {
     const context = this.#context;
     const column = context.field(name, at);
     if (context.hasField(name) && isText(context.fieldInfo(name).dataType)) {
-      context.problems.add(context.place(at), `field '${name}' is no number`);
+      context.problems.add(context.place(at), `field '${name}' is not a number`);
     }
     return this.column(column);
   }

@@ -148,7 +148,7 @@ export const lowerRegression: LowerModel = (model, context): ModelResult => {
   const labels = tables.map((table) => needed(context, table, 'targetCategory'));
   const twice = labels.find((label, i) => labels.indexOf(label) !== i);
   if (twice !== undefined) {
-    context.problems.add(context.place(model), `there are two tables for '${twice}'`);
+    context.problems.add(context.place(model), `expected one table for '${twice}', got two`);
   }
   const probabilities = { column, labels };
   return { predicted: context.classify(probabilities, model), probabilities };

@@ -55,17 +55,17 @@ function readInstances(dictionary: XmlElement, context: ModelContext, into: Vect
     const id = needed(context, instance, 'id');
     const array = instance.children.find((each) => each.name !== 'Extension');
     if (array === undefined) {
-      context.problems.add(context.place(instance), 'there is no array');
+      context.problems.add(context.place(instance), 'has no array');
       continue;
     }
     const numbers = attempt(context, array, new Float64Array(), () => arrayNumbers(array));
     if (numbers.length !== into.inputs.length) {
-      const reason = `${numbers.length} numbers, and ${into.inputs.length} vector fields`;
+      const reason = `expected a number for each of ${into.inputs.length} vector fields, got ${numbers.length}`;
       context.problems.add(context.place(instance), reason);
       continue;
     }
     if (into.places.has(id)) {
-      context.problems.add(context.place(instance), `vector '${id}' is there twice`);
+      context.problems.add(context.place(instance), `vector '${id}' occurs twice`);
     }
     into.places.set(id, into.places.size);
     for (const number of numbers) into.numbers.push(number);
@@ -106,7 +106,7 @@ function addMachine(
   const support = neededChild(context, machine, 'SupportVectors');
   const used = support === undefined ? [] : children(support, 'SupportVector');
   if (used.length !== coefficients.length) {
-    const reason = `${coefficients.length} coefficients, and ${used.length} support vectors`;
+    const reason = `expected a coefficient for each of ${used.length} support vectors, got ${coefficients.length}`;
     context.problems.add(context.place(machine), reason);
     return;
   }
@@ -114,7 +114,7 @@ function addMachine(
     const id = needed(context, each, 'vectorId');
     const place = vectors.places.get(id);
     if (place === undefined) {
-      context.problems.add(context.place(each), `there is no vector '${id}'`);
+      context.problems.add(context.place(each), `vector '${id}' does not exist`);
     }
     into.vectors.push(place ?? 0);
     into.coefficients.push(coefficients[i] as number);
@@ -125,7 +125,7 @@ function addMachine(
 function kernelOf(model: XmlElement, context: ModelContext, byFields: boolean) {
   const element = model.children.find((each) => Object.hasOwn(KERNELS, each.name));
   if (element === undefined) {
-    context.problems.add(context.place(model), 'there is no kernel');
+    context.problems.add(context.place(model), 'has no kernel');
     return { kernel: 'linear' as const };
   }
   const kernel = KERNELS[element.name] as SvmKernel;
@@ -172,7 +172,7 @@ function classification(model: XmlElement, context: ModelContext, machines: read
     return label(own ?? binary ?? needed(context, each, 'alternateTargetCategory'));
   });
   if (method === 'OneAgainstAll' && new Set(targets).size !== targets.length) {
-    context.problems.add(context.place(model), 'two machines have one target category');
+    context.problems.add(context.place(model), 'two machines have the same target category');
   }
   const dataType = context.target?.dataType ?? 'string';
   const values = labels.map((text) => valueOf(context, model, text, dataType));
@@ -208,14 +208,14 @@ export const lowerSupportVectors: LowerModel = (model, context): ModelResult => 
   const machines = children(model, 'SupportVectorMachine');
   const classes = context.functionName === 'classification';
   if (machines.length === 0 || (!classes && machines.length > 1)) {
-    const reason = `there are ${machines.length} machines for ${context.functionName}`;
+    const reason = `expected ${classes ? 'machines' : 'one machine'} for ${context.functionName}, got ${machines.length}`;
     context.problems.add(context.place(model), reason);
   }
   if (dictionary === undefined || fields === undefined || machines.length === 0) return {};
   const inputs = new InputList(context);
   const vectors = readFields(fields, context, inputs);
   if (vectors.inputs.length === 0) {
-    context.problems.add(context.place(fields), 'there is no field');
+    context.problems.add(context.place(fields), 'has no field');
     return {};
   }
   if (!byFields) readInstances(dictionary, context, vectors);

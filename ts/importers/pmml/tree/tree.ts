@@ -172,7 +172,7 @@ class TreeLowering {
         child = table.nextSibling[child] as number;
       }
       if (child >= 0) return child;
-      const reason = `defaultChild="${id}" is no child of it`;
+      const reason = `defaultChild="${id}" is not one of its children`;
       this.context.problems.add(`line ${table.line[node]} <Node>`, reason);
       return -1;
     });

@@ -1,7 +1,7 @@
 // A streaming XML 1.0 scanner: well-formedness checked, no document types, no entities but XML's
 // five. It is here because forests are documents of 100 MB and more: of 20 MB saxes made 3.9 s of
-// CPU, this one 0.9 s with the trees' tables; test/unit/pmml/xml.test.ts holds the two to the same
-// answers. Importer's worker thread.
+// CPU, this one 0.9 s with the trees' tables; test/unit/importers/pmml/xml.test.ts holds the two to
+// the same answers. Importer's worker thread.
 import {
   XML_ATTRIBUTES_MAX,
   XML_ATTRIBUTE_CHARS_MAX,
@@ -106,13 +106,14 @@ export class XmlScanner {
     while (this.#at < this.#buffer.length && this.#next()) {}
     this.#countLines(this.#at);
     if (this.#buffer.length - this.#at > XML_TOKEN_CHARS_MAX) {
-      throw new SyntaxError(`a tag or comment is longer than ${XML_TOKEN_CHARS_MAX}`);
+      throw new SyntaxError(`a tag or comment is longer than ${XML_TOKEN_CHARS_MAX} characters`);
     }
   }
 
   /** Errors: SyntaxError, where anything is still open. */
   finish(): void {
-    if (this.#at < this.#buffer.length) throw new SyntaxError('the document ends in a tag or text');
+    if (this.#at < this.#buffer.length)
+      throw new SyntaxError('the document ends inside a tag or text');
     if (this.#open.length > 0) throw new SyntaxError(`<${this.#open.at(-1)}> is not closed`);
     if (!this.#rooted) throw new SyntaxError('there is no root element');
   }
@@ -179,7 +180,7 @@ export class XmlScanner {
     const entity = buffer.lastIndexOf('&');
     let stop = buffer.length;
     if (entity >= this.#at && buffer.indexOf(';', entity) < 0) {
-      if (stop - entity > 16) throw new SyntaxError('an & that begins no entity');
+      if (stop - entity > 16) throw new SyntaxError('an & that starts no entity');
       stop = entity;
     }
     // A "]]>" may be split.
@@ -194,7 +195,7 @@ export class XmlScanner {
   #resolved(text: string): string {
     if (!text.includes('&')) return text;
     return text.replace(/&([^;&]{0,32})(;?)/g, (_, name: string, end: string) => {
-      if (end === '') throw new SyntaxError('an & that begins no entity');
+      if (end === '') throw new SyntaxError('an & that starts no entity');
       if (name.startsWith('#')) return this.#character(name);
       const found = Object.hasOwn(FIVE, name) ? FIVE[name] : undefined;
       if (found === undefined) throw new SyntaxError(`entity &${name}; is not declared`);
@@ -207,11 +208,11 @@ export class XmlScanner {
     const decimal = /^#([0-9]+)$/.exec(name)?.[1];
     const code = hex === undefined ? Number.parseInt(decimal ?? '', 10) : Number.parseInt(hex, 16);
     const good = code === 9 || code === 10 || code === 13 || (code >= 32 && code <= 0x10ffff);
-    if (!good) throw new SyntaxError(`&${name}; is no character of XML`);
+    if (!good) throw new SyntaxError(`&${name}; is not an XML character`);
     const made = String.fromCodePoint(code);
     const single = made.length === 1;
     if (single && (SURROGATES.test(made) || made === '\ufffe' || made === '\uffff')) {
-      throw new SyntaxError(`&${name}; is no character of XML`);
+      throw new SyntaxError(`&${name}; is not an XML character`);
     }
     return made;
   }
@@ -249,7 +250,7 @@ export class XmlScanner {
     const from = this.#at + 1;
     let at = this.#nameEnd(from);
     if (at >= buffer.length) return false;
-    if (at === from) throw new SyntaxError('a < that begins no tag');
+    if (at === from) throw new SyntaxError('a < that starts no tag');
     const name = this.#nameAt(from, at);
     const attributes = this.#attributes;
     attributes.clear();
@@ -328,8 +329,8 @@ export class XmlScanner {
       throw new SyntaxError(`the value of ${name} is longer than ${XML_ATTRIBUTE_CHARS_MAX}`);
     }
     if (at >= buffer.length) return -1;
-    if (attributes.has(name)) throw new SyntaxError(`<${tag}> has two ${name}`);
-    if (name === '__proto__') throw new SyntaxError('an attribute is called __proto__');
+    if (attributes.has(name)) throw new SyntaxError(`<${tag}> has attribute ${name} twice`);
+    if (name === '__proto__') throw new SyntaxError('an attribute is named __proto__');
     const value = buffer.slice(begin, at);
     const spaced = plain ? value : allowed(value).replace(/\r\n|[\t\r\n]/g, ' ');
     attributes.add(name, plain ? value : this.#resolved(spaced));
@@ -349,7 +350,7 @@ export class XmlScanner {
       const got = buffer.slice(from, Math.min(end, from + 80));
       throw new SyntaxError(`</${got}> closes ${name === undefined ? 'nothing' : `<${name}>`}`);
     }
-    if (codes[at] !== GREATER) throw new SyntaxError(`</${name}> is not ended`);
+    if (codes[at] !== GREATER) throw new SyntaxError(`</${name}> is not terminated`);
     this.#at = at + 1;
     this.#closed();
     return true;
@@ -386,7 +387,7 @@ export class XmlScanner {
     if ('<!DOCTYPE'.startsWith(buffer.slice(this.#at, this.#at + 9))) {
       throw new SyntaxError('a document type declaration is not accepted');
     }
-    throw new SyntaxError('a <! that begins nothing known');
+    throw new SyntaxError('an unknown declaration after <!');
   }
 
   #instruction(): boolean {
@@ -403,7 +404,7 @@ export class XmlScanner {
     }
     if (name.toLowerCase() === 'xml') {
       if (name !== 'xml' || this.#begun) {
-        throw new SyntaxError('an XML declaration that does not begin the document');
+        throw new SyntaxError('an XML declaration that is not at the start of the document');
       }
       if (!/^\s+version\s*=\s*(["'])1\.[0-9]+\1/.test(buffer.slice(nameEnd, end))) {
         throw new SyntaxError('an XML declaration without a version');

@@ -59,7 +59,7 @@ export class Frame {
       return known.madeBy < 0 && known.type === 'any' ? this.#refined(known, use) : known;
     }
     if (this.#isClosed || this.#dropped.has(name)) {
-      throw new StageProblem(`column '${name}' is not there any more`);
+      throw new StageProblem(`column '${name}' has been dropped`);
     }
     const { type, element } = use;
     const column = this.#plan.field({

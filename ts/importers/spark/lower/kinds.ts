@@ -12,7 +12,7 @@ import { XGBOOST_STAGES } from './models/xgboost.js';
 import type { Lower } from './stage.js';
 
 const XGBOOST4J =
-  'what XGBoost4J-Spark saves and answers differs between its versions; save it from Python, with ' +
+  'the files and results of XGBoost4J-Spark differ between its versions; save it from Python, with ' +
   'xgboost.spark';
 
 /** By the class's own name; a text says why there is none. */

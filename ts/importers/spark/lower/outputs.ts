@@ -15,7 +15,7 @@ import type { Model } from './stage.js';
 export function finishOutputs(model: Model): Plan {
   const made = model.frame.variables.filter(({ madeBy }) => madeBy >= 0);
   const defaults = defaultOutputs(model, made);
-  if (defaults.length === 0) throw new StageProblem('the model makes no column');
+  if (defaults.length === 0) throw new StageProblem('the model adds no column');
   const isDefault = new Set(defaults);
   for (const variable of defaults) addOutput(model, variable, false);
   for (const variable of made) if (!isDefault.has(variable)) addOutput(model, variable, true);

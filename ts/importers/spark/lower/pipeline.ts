@@ -15,10 +15,10 @@ export async function lowerFolder(model: Model, folder: StageFolder, path: Path)
   const { type, uid } = folder.metadata;
   const place = path.length === 0 ? `model '${uid}'` : `stage ${path.join('.')} '${uid}'`;
   if (model.stages >= SPARK_STAGES_MAX) {
-    throw new StageProblem(`more than ${SPARK_STAGES_MAX} stages`);
+    throw new StageProblem(`expected at most ${SPARK_STAGES_MAX} stages, got more`);
   }
   if (path.length > SPARK_NESTING_MAX) {
-    model.problems.add(place, `more than ${SPARK_NESTING_MAX} pipelines inside each other`);
+    model.problems.add(place, `expected at most ${SPARK_NESTING_MAX} nested pipelines, got more`);
     return;
   }
   const inner = WRAPPERS[type];

@@ -68,7 +68,7 @@ export class Stage {
 
   /** A new column of the frame, for this stage to fill. */
   output(name: string, shape: OutputShape): Column {
-    if (name === '') throw new StageProblem('an output column without a name');
+    if (name === '') throw new StageProblem('an output column has no name');
     const column = this.plan.column(name, shape.type, shape.element);
     this.model.frame.set({
       name,
@@ -99,7 +99,9 @@ export class Stage {
       const names = params.texts('inputCols');
       const outputs = params.texts('outputCols');
       if (names.length !== outputs.length) {
-        throw new StageProblem(`${names.length} inputCols and ${outputs.length} outputCols`);
+        throw new StageProblem(
+          `expected equal counts, got ${names.length} inputCols and ${outputs.length} outputCols`,
+        );
       }
       return names.map((name, i) => ({
         input: model.frame.get(name, use),

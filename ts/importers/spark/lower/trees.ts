@@ -88,7 +88,7 @@ class Maker {
   tree(rows: readonly Row[], place: string): number {
     const byId = new Map<number, Row>();
     for (const row of rows) byId.set(integerCell(row['id'], `${place}: id`), row);
-    if (byId.size !== rows.length) throw new StageProblem(`${place}: a node is there twice`);
+    if (byId.size !== rows.length) throw new StageProblem(`${place}: a node id occurs twice`);
     let root = 0;
     let leafIndex = 0;
     const steps: Step[] = [{ id: 0, parent: -1, isLeft: true }];
@@ -112,7 +112,8 @@ class Maker {
       steps.push({ id: right, parent: made, isLeft: isSwapped });
       steps.push({ id: left, parent: made, isLeft: !isSwapped });
     }
-    if (byId.size > 0) throw new StageProblem(`${place}: ${byId.size} nodes lead nowhere`);
+    if (byId.size > 0)
+      throw new StageProblem(`${place}: ${byId.size} nodes are not reachable from the root`);
     return root;
   }
 
@@ -148,7 +149,7 @@ class Maker {
     if (categories === -1) {
       const [threshold] = values;
       if (threshold === undefined || values.length !== 1) {
-        throw new StageProblem(`${place}: a split by ${values.length} thresholds`);
+        throw new StageProblem(`${place}: a split: expected one threshold, got ${values.length}`);
       }
       this.#threshold[node] = threshold;
       return node;

@@ -39,7 +39,7 @@ export class StageFolder {
     for (const name of parts) {
       if (files.size(name) > SPARK_METADATA_BYTES_MAX) {
         throw new StageProblem(
-          `${name} has ${files.size(name)} bytes: at most ${SPARK_METADATA_BYTES_MAX}`,
+          `${name}: expected at most ${SPARK_METADATA_BYTES_MAX} bytes, got ${files.size(name)}`,
         );
       }
       const text = utf8(await files.read(name), name);
@@ -47,7 +47,7 @@ export class StageFolder {
         return new StageFolder(files, prefix, parseMetadata(text, name));
       }
     }
-    throw new StageProblem(`${prefix}metadata has nothing but empty files`);
+    throw new StageProblem(`${prefix}metadata contains only empty files`);
   }
 
   /** The same stage with other values of some parameters. */

@@ -68,17 +68,17 @@ function parseObject(line: string, file: string): Json {
     throw new StageProblem(`${file} is not JSON: ${(error as Error).message}`);
   }
   if (typeof json === 'object' && json !== null && !Array.isArray(json)) return json as Json;
-  throw new StageProblem(`${file} is no JSON object: ${shown(json)}`);
+  throw new StageProblem(`${file}: expected a JSON object, got ${shown(json)}`);
 }
 
 function textOf(json: Json, name: string, file: string): string {
   const value = own(json, name);
   if (typeof value === 'string') return value;
-  throw new StageProblem(`${file}: '${name}' is ${shown(value)}: expected a text`);
+  throw new StageProblem(`${file}: '${name}': expected a string, got ${shown(value)}`);
 }
 
 function objectOf(json: Json, name: string, file: string): Json {
   const value = own(json, name);
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Json;
-  throw new StageProblem(`${file}: '${name}' is ${shown(value)}: expected an object`);
+  throw new StageProblem(`${file}: '${name}': expected an object, got ${shown(value)}`);
 }

@@ -55,7 +55,7 @@ export class Params {
   }
 
   texts(name: string, fallback?: readonly string[]): readonly string[] {
-    return this.#read(name, fallback, 'a list of texts', (value) => listOf(value, asText));
+    return this.#read(name, fallback, 'a list of strings', (value) => listOf(value, asText));
   }
 
   numbers(name: string, fallback?: readonly number[]): readonly number[] {
@@ -82,7 +82,9 @@ export class Params {
     const text = this.text(name, fallback);
     const found = choices.find((choice) => choice.toLowerCase() === text.toLowerCase());
     if (found !== undefined) return found;
-    throw new StageProblem(`parameter ${name} is '${text}': expected one of ${choices.join(', ')}`);
+    throw new StageProblem(
+      `parameter ${name}: expected one of ${choices.join(', ')}, got '${text}'`,
+    );
   }
 
   #value(name: string): unknown {

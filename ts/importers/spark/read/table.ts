@@ -40,7 +40,7 @@ export async function readTable(place: string, files: readonly File[]): Promise<
     parts.push(part);
   }
   const columns = (parts.find((part) => part.rows.length > 0) ?? parts[0])?.columns;
-  if (columns === undefined) throw new StageProblem(`${place} has no parquet file`);
+  if (columns === undefined) throw new StageProblem(`${place} has no Parquet file`);
   const cells = (name: string): unknown[] =>
     parts.flatMap((part) => part.rows.map((row) => row[name] ?? undefined));
   const find = (names: readonly string[]): string | undefined =>
@@ -75,18 +75,20 @@ async function readPart(file: File, rowsBefore: number): Promise<Part> {
     const metadata = parquetMetadata(bytes);
     const total = rowsBefore + Number(metadata.num_rows);
     if (!(total >= rowsBefore) || total > SPARK_TABLE_ROWS_MAX) {
-      throw new StageProblem(`${total} rows: at most ${SPARK_TABLE_ROWS_MAX} are read`);
+      throw new StageProblem(`expected at most ${SPARK_TABLE_ROWS_MAX} rows, got ${total}`);
     }
     const schema = parquetSchema(metadata);
     checkChunks(metadata, schema);
     const columns = schema.children.map((child) => child.element.name);
     const rows = await parquetReadObjects({ file: bytes, metadata, compressors: LIMITED });
     if (rows.length !== Number(metadata.num_rows)) {
-      throw new StageProblem(`${rows.length} rows: ${metadata.num_rows} are announced`);
+      throw new StageProblem(
+        `expected ${metadata.num_rows} rows, as the file declares, got ${rows.length}`,
+      );
     }
     return { columns, rows };
   } catch (error) {
-    throw new StageProblem(`${file.name} is no parquet file: ${(error as Error).message}`);
+    throw new StageProblem(`${file.name} is not a Parquet file: ${(error as Error).message}`);
   }
 }
 
@@ -112,7 +114,9 @@ const LIMITED: Compressors = Object.fromEntries(
     codec,
     (input: Uint8Array, length: number): Uint8Array => {
       if (length < 0 || length > PARQUET_PAGE_BYTES_MAX) {
-        throw new StageProblem(`a page of ${length} bytes: at most ${PARQUET_PAGE_BYTES_MAX}`);
+        throw new StageProblem(
+          `expected pages of at most ${PARQUET_PAGE_BYTES_MAX} bytes, got ${length}`,
+        );
       }
       return unpack(input, length);
     },

@@ -135,14 +135,14 @@ class Statement {
     const lower = name.toLowerCase();
     const [first, second] = this.#columns.names().filter((each) => each.toLowerCase() === lower);
     if (second !== undefined) {
-      this.#problem(at, `'${name}' may be '${first}' or '${second}'`);
+      this.#problem(at, `'${name}' is ambiguous: it matches '${first}' and '${second}'`);
       return undefined;
     }
     if (first !== undefined) return this.#columns.get(first);
     const alias = this.#aliases.get(lower);
     if (alias !== undefined) return alias;
     const made = this.#columns.missing(name);
-    if (made === undefined) this.#problem(at, `there is no column '${name}'`);
+    if (made === undefined) this.#problem(at, `unknown column '${name}'`);
     return made;
   }
 

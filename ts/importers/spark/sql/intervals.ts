@@ -92,7 +92,7 @@ function partsOfText(text: string, at: number): readonly Part[] {
   const parts: Part[] = [];
   for (let i = 0; i < words.length; i += 2) {
     const unit = unitOf(words[i + 1] ?? '');
-    if (unit === undefined) throw new SqlFault(at, `'${text}' is no interval`);
+    if (unit === undefined) throw new SqlFault(at, `'${text}' is not an interval`);
     parts.push({ count: words[i] ?? '', unit });
   }
   return parts;
@@ -103,7 +103,7 @@ function amountOf({ count, unit }: Part, at: number): bigint {
   const pattern = unit === 'second' ? /^([-+]?)(\d*)(?:\.(\d{0,9}))?$/ : /^([-+]?)(\d+)$/;
   const found = pattern.exec(count);
   if (found === null || count === '' || /^[-+]?\.?$/.test(count)) {
-    throw new SqlFault(at, `'${count}' is no count of ${unit}s`);
+    throw new SqlFault(at, `'${count}' is not a number of ${unit}s`);
   }
   const [, sign, whole = '', fraction = ''] = found;
   const size = BigInt(whole === '' ? '0' : whole);
@@ -124,7 +124,10 @@ function ofParts(parts: readonly Part[], at: number): Sql {
   const all = isMonths ? MONTH_UNITS : TIME_UNITS;
   const places = units.map((unit) => all.indexOf(unit));
   if (places.includes(-1)) {
-    throw new SqlFault(at, 'an INTERVAL of both months and days: use make_interval()');
+    throw new SqlFault(
+      at,
+      'an INTERVAL of both months and days is not supported: use make_interval()',
+    );
   }
   const amount = parts.reduce((sum, part) => sum + amountOf(part, at), 0n);
   const [first = '', last = ''] = [all[Math.min(...places)], all[Math.max(...places)]];
@@ -146,7 +149,7 @@ function ofRange(outer: string, text: string, first: string, last: string, at: n
     return left + separator + digits;
   }, '');
   const found = new RegExp(`^\\s*([-+]?)${pattern}\\s*$`).exec(text);
-  if (found === null) throw new SqlFault(at, `'${text}' is no INTERVAL ${first} TO ${last}`);
+  if (found === null) throw new SqlFault(at, `'${text}' is not an INTERVAL ${first} TO ${last}`);
   const counts = found.slice(2);
   const limits: Readonly<Record<string, number>> = { month: 11, hour: 23, minute: 59, second: 59 };
   let amount = 0n;

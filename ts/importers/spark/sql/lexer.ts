@@ -101,7 +101,7 @@ class Lexer {
         this.#at = end < 0 ? this.#text.length : end;
       } else if (this.#text.startsWith('/*', this.#at)) {
         const end = this.#text.indexOf('*/', this.#at + 2);
-        if (end < 0) throw new SqlFault(this.#at + 1, 'a comment that does not end');
+        if (end < 0) throw new SqlFault(this.#at + 1, 'unterminated comment');
         this.#at = end + 2;
       } else {
         return;
@@ -114,7 +114,7 @@ class Lexer {
     this.#at += 1;
     for (;;) {
       const end = this.#text.indexOf('`', this.#at);
-      if (end < 0) throw new SqlFault(start + 1, 'a name whose ` does not end');
+      if (end < 0) throw new SqlFault(start + 1, 'unterminated name in backquotes');
       text += this.#text.slice(this.#at, end);
       this.#at = end + 1;
       if (this.#text[this.#at] !== '`') return this.#token('name', text, start);
@@ -126,7 +126,7 @@ class Lexer {
   #raw(start: number): Token {
     const quote = this.#text[start + 1] ?? '';
     const end = this.#text.indexOf(quote, start + 2);
-    if (end < 0) throw new SqlFault(start + 1, 'a text that does not end');
+    if (end < 0) throw new SqlFault(start + 1, 'unterminated string');
     this.#at = end + 1;
     return this.#token('text', this.#text.slice(start + 2, end), start);
   }
@@ -137,7 +137,7 @@ class Lexer {
     this.#at += 1;
     for (;;) {
       const char = this.#text[this.#at];
-      if (char === undefined) throw new SqlFault(start + 1, 'a text that does not end');
+      if (char === undefined) throw new SqlFault(start + 1, 'unterminated string');
       this.#at += 1;
       // Two quotes inside of a text are one, and in Spark 3 the end of it and the next one's begin.
       const isDoubled = this.#doublesQuotes && char === quote && this.#text[this.#at] === quote;
@@ -155,11 +155,11 @@ class Lexer {
     if (code !== null) {
       this.#at += code[0].length;
       const point = code[3] === undefined ? parseInt(code[1] ?? code[2] ?? '', 16) : 0;
-      if (point > 0x10ffff) throw new SqlFault(start + 1, `\\${code[0]} is no character`);
+      if (point > 0x10ffff) throw new SqlFault(start + 1, `\\${code[0]} is not a character`);
       return String.fromCodePoint(code[3] === undefined ? point : parseInt(code[3], 8));
     }
     const char = this.#text[this.#at];
-    if (char === undefined) throw new SqlFault(start + 1, 'a text that does not end');
+    if (char === undefined) throw new SqlFault(start + 1, 'unterminated string');
     this.#at += 1;
     const known: Readonly<Record<string, string>> = {
       '0': '\0',

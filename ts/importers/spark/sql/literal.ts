@@ -91,7 +91,7 @@ export function integral(written: string, sign: '' | '-', at: number): Sql {
 export function fractional(written: string, sign: '' | '-', at: number): Sql {
   const suffix = /(?:bd|[dflsy])$/i.exec(written)?.[0].toLowerCase() ?? '';
   const text = sign + written.slice(0, written.length - suffix.length);
-  if (/^[lsy]$/.test(suffix)) throw new SqlFault(at, `'${written}' is no whole number`);
+  if (/^[lsy]$/.test(suffix)) throw new SqlFault(at, `'${written}' is not a whole number`);
   if (suffix === 'd' || suffix === 'f') return typed(text, suffix === 'd' ? 'double' : 'float', at);
   const [mantissa = '', exponent] = text.toLowerCase().split('e');
   if (exponent !== undefined && suffix !== 'bd') return typed(text, 'double', at);

@@ -1,12 +1,13 @@
 // Reads one block of a LevelDB-style table: prefix-compressed keys in ascending order, then the
 // offsets of entries with an uncompressed key (restarts), and their count. Control plane; pure.
 // Source: tensorflow/core/lib/io (block.cc, format.cc); LevelDB's table_format.md.
+import { modelInvalid } from '../../../base/errors.js';
 import {
   CHECKPOINT_ENTRIES_MAX,
   CHECKPOINT_KEYS_BYTES_MAX,
   CHECKPOINT_KEY_BYTES_MAX,
 } from '../../../base/limits.js';
-import { byteText, Cursor, invalid } from './bytes.js';
+import { byteText, Cursor } from './bytes.js';
 
 const RESTART_BYTES = 4;
 
@@ -40,7 +41,10 @@ export function readBlock(
     const unshared = cursor.varint('other key bytes');
     const valueBytes = cursor.varint('value bytes');
     if (shared > previous.length) {
-      cursor.fail(start, `${shared} key bytes of the entry before, which has ${previous.length}`);
+      cursor.fail(
+        start,
+        `shares ${shared} key bytes with the previous entry, which has ${previous.length}`,
+      );
     }
     if (restarts.at(nextRestart) === start) {
       if (shared > 0) cursor.fail(start, `a restart shares ${shared} key bytes, expected 0`);
@@ -55,14 +59,17 @@ export function readBlock(
     countEntry(usage, shared + unshared, where);
     const key = previous.slice(0, shared) + byteText(cursor.take(unshared, 'key'));
     if (found.length > 0 && key <= previous) {
-      cursor.fail(start, key === previous ? 'a key comes twice' : 'the keys do not ascend');
+      cursor.fail(start, key === previous ? 'a key occurs twice' : 'the keys do not ascend');
     }
     found.push({ key, value: cursor.take(valueBytes, 'value') });
     previous = key;
   }
   const expected = found.length === 0 ? 0 : nextRestart;
   if (restarts.count !== Math.max(1, expected) || restarts.at(0) !== 0) {
-    throw invalid(where, `restarts: ${restarts.count} are listed, ${nextRestart} are at an entry`);
+    throw modelInvalid(
+      where,
+      `restarts: expected ${nextRestart}, one for each listed entry, got ${restarts.count}`,
+    );
   }
   return found;
 }
@@ -78,12 +85,12 @@ interface Restarts {
 function readRestarts(block: Uint8Array, where: string): Restarts {
   const view = new DataView(block.buffer, block.byteOffset, block.length);
   if (block.length < RESTART_BYTES) {
-    throw invalid(where, `expected at least ${RESTART_BYTES} bytes, got ${block.length}`);
+    throw modelInvalid(where, `expected at least ${RESTART_BYTES} bytes, got ${block.length}`);
   }
   const count = view.getUint32(block.length - RESTART_BYTES, true);
   const dataBytes = block.length - RESTART_BYTES - count * RESTART_BYTES;
   if (count === 0 || dataBytes < 0) {
-    throw invalid(where, `restarts: ${count} in a block of ${block.length} bytes`);
+    throw modelInvalid(where, `restarts: ${count} in a block of ${block.length} bytes`);
   }
   const at = (index: number): number | undefined =>
     index < count ? view.getUint32(dataBytes + index * RESTART_BYTES, true) : undefined;
@@ -94,9 +101,9 @@ function countEntry(usage: Usage, keyBytes: number, where: string): void {
   usage.entries += 1;
   usage.keyBytes += keyBytes;
   if (usage.entries > CHECKPOINT_ENTRIES_MAX) {
-    throw invalid(where, `expected at most ${CHECKPOINT_ENTRIES_MAX} entries`);
+    throw modelInvalid(where, `expected at most ${CHECKPOINT_ENTRIES_MAX} entries`);
   }
   if (usage.keyBytes > CHECKPOINT_KEYS_BYTES_MAX) {
-    throw invalid(where, `expected at most ${CHECKPOINT_KEYS_BYTES_MAX} bytes of keys`);
+    throw modelInvalid(where, `expected at most ${CHECKPOINT_KEYS_BYTES_MAX} bytes of keys`);
   }
 }

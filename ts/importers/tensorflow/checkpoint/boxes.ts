@@ -1,7 +1,8 @@
 // Boxes in a tensor's index space: the area of slices, their overlaps, and the runs of elements to
 // copy from one to another. Control plane; pure. Source: tensorflow/core/framework/tensor_slice.cc,
 // core/util/tensor_slice_set.cc.
-import { invalid } from './bytes.js';
+import { modelInvalid } from '../../../base/errors.js';
+import { elementCountWithin } from '../../../model/shape.js';
 import type { Extent } from './ordered-code.js';
 
 /** Per dimension of the whole tensor: first index and count. */
@@ -17,7 +18,7 @@ export function wholeBox(shape: readonly number[]): Box {
 /** A slice in a tensor of this shape. Errors: ModelInvalid if it does not fit. */
 export function boxOf(extents: readonly Extent[], shape: readonly number[], where: string): Box {
   if (extents.length !== shape.length) {
-    throw invalid(where, `slice: expected ${shape.length} dimensions, got ${extents.length}`);
+    throw modelInvalid(where, `slice: expected ${shape.length} dimensions, got ${extents.length}`);
   }
   const lengths = extents.map(({ start, length }, axis) => {
     const size = shape[axis] ?? 0;
@@ -29,17 +30,16 @@ export function boxOf(extents: readonly Extent[], shape: readonly number[], wher
       count >= 0 &&
       start + count <= size;
     if (fits) return count;
-    throw invalid(where, `slice: dimension ${axis} of ${size}: ${count} from ${start} on`);
+    throw modelInvalid(where, `slice: dimension ${axis} of ${size}: ${count} from ${start} on`);
   });
   return { starts: extents.map(({ start }) => start), lengths };
 }
 
 /** Number of elements of a shape. Errors: ModelInvalid above 2^53. */
 export function volume(lengths: readonly number[], where: string): number {
-  if (lengths.includes(0)) return 0;
-  const count = lengths.reduce((product, length) => product * length, 1);
-  if (count <= Number.MAX_SAFE_INTEGER) return count;
-  throw invalid(where, `shape [${lengths.join(',')}] has more than 2^53 - 1 elements`);
+  const count = elementCountWithin(lengths, Number.MAX_SAFE_INTEGER);
+  if (count !== undefined) return count;
+  throw modelInvalid(where, `shape [${lengths.join(',')}] has more than 2^53 - 1 elements`);
 }
 
 export function sameBox(a: Box, b: Box): boolean {

@@ -2,12 +2,13 @@
 // PREFIX.data-SSSSS-of-NNNNN. Control plane: the importer's worker thread.
 // Source: tensorflow/core/util/tensor_bundle/tensor_bundle.cc, core/protobuf/tensor_bundle.proto.
 import { isUtf8 } from 'node:buffer';
+import { modelInvalid, unimplemented } from '../../../base/errors.js';
 import { CHECKPOINT_INDEX_BYTES_MAX, CHECKPOINT_SHARDS_MAX } from '../../../base/limits.js';
 import { elementBytes } from '../../../model/datatype.js';
 import type { Dtype, TensorData } from '../types.js';
 import type { Box } from './boxes.js';
 import { boxOf, boxText, volume, wholeBox } from './boxes.js';
-import { fileBytes, invalid, readRange, unimplemented } from './bytes.js';
+import { fileBytes, readRange } from './bytes.js';
 import type { BundleEntry } from './messages.js';
 import { readBundleEntry, readBundleHeader } from './messages.js';
 import { sliceKey } from './ordered-code.js';
@@ -48,7 +49,7 @@ export function openBundle(prefix: string): ReadonlyMap<string, StoredTensor> {
     else if (bundle.shards === 0) break;
     else entries.set(key, readBundleEntry(value, `${table.path}: ${keyText(key, table.path)}`));
   }
-  if (bundle.shards === 0) throw invalid(table.path, 'expected a header under the key ""');
+  if (bundle.shards === 0) throw modelInvalid(table.path, 'expected a header under the key ""');
   const tensors = new Map<string, StoredTensor>();
   for (const [key, entry] of entries) {
     if (key.startsWith(SLICE_MARK)) continue;
@@ -60,14 +61,16 @@ export function openBundle(prefix: string): ReadonlyMap<string, StoredTensor> {
 
 function readShards(header: Uint8Array, path: string): number {
   const { shards, bigEndian } = readBundleHeader(header, path);
-  if (bigEndian) throw unimplemented(path, 'a checkpoint in big-endian byte order');
+  if (bigEndian)
+    throw unimplemented(path, 'checkpoints in big-endian byte order are not supported');
   if (shards >= 1 && shards <= CHECKPOINT_SHARDS_MAX) return shards;
-  throw invalid(path, `data files: expected 1 to ${CHECKPOINT_SHARDS_MAX}, got ${shards}`);
+  throw modelInvalid(path, `data files: expected 1 to ${CHECKPOINT_SHARDS_MAX}, got ${shards}`);
 }
 
 function nameOf(key: string, path: string): string {
   const bytes = Buffer.from(key, 'latin1');
-  if (!isUtf8(bytes)) throw invalid(path, `the name ${JSON.stringify(key)} is not valid UTF-8`);
+  if (!isUtf8(bytes))
+    throw modelInvalid(path, `the name ${JSON.stringify(key)} is not valid UTF-8`);
   return bytes.toString('utf8');
 }
 
@@ -105,7 +108,7 @@ class BundleTensor implements StoredTensor {
       const box = boxOf(extents, this.shape, this.#where());
       const where = `${this.#where()} slice ${boxText(box)}`;
       const entry = this.#bundle.entries.get(sliceKey(this.#name, extents));
-      if (entry === undefined) throw invalid(where, 'is listed, but not stored');
+      if (entry === undefined) throw modelInvalid(where, 'is listed, but not stored');
       this.#checkSlice(entry, box, where);
       entries.push(entry);
       return this.#slice(box, entry, where);
@@ -120,10 +123,13 @@ class BundleTensor implements StoredTensor {
 
   #checkSlice(entry: BundleEntry, box: Box, where: string): void {
     if (entry.dtypeCode !== this.#entry.dtypeCode) {
-      throw invalid(where, `data type: expected ${this.#entry.dtypeCode}, got ${entry.dtypeCode}`);
+      throw modelInvalid(
+        where,
+        `data type: expected ${this.#entry.dtypeCode}, got ${entry.dtypeCode}`,
+      );
     }
     const [expected, got] = [box.lengths.join(','), entry.shape.join(',')];
-    if (expected !== got) throw invalid(where, `shape: expected [${expected}], got [${got}]`);
+    if (expected !== got) throw modelInvalid(where, `shape: expected [${expected}], got [${got}]`);
   }
 
   #slice(box: Box, entry: BundleEntry, where: string): StoredSlice {
@@ -139,13 +145,13 @@ function checkDisjoint(entries: readonly BundleEntry[], where: string): void {
   sorted.forEach(({ shard, offset }, i) => {
     const before = sorted[i - 1];
     if (before?.shard !== shard || before.offset + before.bytes <= offset) return;
-    throw invalid(where, `two of its slices share byte ${offset} of data file ${shard}`);
+    throw modelInvalid(where, `two of its slices share byte ${offset} of data file ${shard}`);
   });
 }
 
 function loadEntry(bundle: Bundle, dtype: Dtype, entry: BundleEntry, where: string): TensorData {
   if (dtype === 'resource' || dtype === 'variant') {
-    throw unimplemented(where, `elements of the data type ${dtype}`);
+    throw unimplemented(where, `elements of data type ${dtype} are not supported`);
   }
   const count = volume(entry.shape, where);
   const path = checkRange(bundle, entry, where);
@@ -157,7 +163,7 @@ function loadEntry(bundle: Bundle, dtype: Dtype, entry: BundleEntry, where: stri
   }
   const expected = count * elementBytes(dtype);
   if (byteLength !== expected) {
-    throw invalid(
+    throw modelInvalid(
       where,
       `[${entry.shape.join(',')}] of ${dtype} in ${path}: expected ${expected} ` +
         `bytes, got ${byteLength}`,
@@ -171,14 +177,14 @@ function loadEntry(bundle: Bundle, dtype: Dtype, entry: BundleEntry, where: stri
 function checkRange(bundle: Bundle, entry: BundleEntry, where: string): string {
   const { shard, offset, bytes } = entry;
   if (shard < 0 || shard >= bundle.shards) {
-    throw invalid(where, `data file: expected 0 to ${bundle.shards - 1}, got ${shard}`);
+    throw modelInvalid(where, `data file: expected 0 to ${bundle.shards - 1}, got ${shard}`);
   }
   const digits = (value: number): string => String(value).padStart(SHARD_DIGITS, '0');
   const path = `${bundle.prefix}.data-${digits(shard)}-of-${digits(bundle.shards)}`;
   const size = bundle.fileBytes.get(shard) ?? fileBytes(path);
   bundle.fileBytes.set(shard, size);
   if (offset + bytes > size) {
-    throw invalid(
+    throw modelInvalid(
       where,
       `expected ${bytes} bytes from byte ${offset} of ${path} on, got a file of ` + `${size} bytes`,
     );

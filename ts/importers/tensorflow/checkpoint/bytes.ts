@@ -1,26 +1,18 @@
 // Common tools of the checkpoint readers: errors with a location, bounded numbers, memory, and
 // pieces of files. Control plane: the importer's worker thread.
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
-import { ErrorCode, ServalError } from '../../../base/errors.js';
+import { ServalError, modelInvalid } from '../../../base/errors.js';
 
 const VARINT_BYTES_MAX = 10;
 /** Maximum of one read call; the system allows less than 2 GiB. */
 const READ_BYTES_MAX = 1_073_741_824;
-
-export function invalid(where: string, what: string): ServalError {
-  return new ServalError(ErrorCode.ModelInvalid, `${where}: ${what}`);
-}
-
-export function unimplemented(where: string, what: string): ServalError {
-  return new ServalError(ErrorCode.Unimplemented, `${where}: ${what}`);
-}
 
 /** Zeroed memory. The caller has checked that the checkpoint has bytes for it. */
 export function allocate(bytes: number, where: string): Uint8Array {
   try {
     return new Uint8Array(bytes);
   } catch {
-    throw invalid(where, `${bytes} bytes of memory cannot be had`);
+    throw modelInvalid(where, `cannot allocate ${bytes} bytes of memory`);
   }
 }
 
@@ -59,14 +51,14 @@ export class Cursor {
   /** The next `count` bytes: a view. */
   take(count: number, what: string): Uint8Array {
     if (count > this.left) {
-      this.fail(this.position, `${what}: ${count} bytes expected, ${this.left} are left`);
+      this.fail(this.position, `${what}: expected ${count} bytes, got ${this.left}`);
     }
     this.position += count;
     return this.#bytes.subarray(this.position - count, this.position);
   }
 
   fail(position: number, what: string): never {
-    throw invalid(this.#where, `byte ${position}: ${what}`);
+    throw modelInvalid(this.#where, `byte ${position}: ${what}`);
   }
 
   #byte(start: number, what: string): number {
@@ -95,7 +87,7 @@ export function fileBytes(path: string): number {
 export function readRange(path: string, offset: number, count: number): Uint8Array {
   return withFile(path, (file, size) => {
     if (offset + count > size) {
-      throw invalid(
+      throw modelInvalid(
         path,
         `expected ${count} bytes from byte ${offset} on, got a file of ${size} bytes`,
       );
@@ -105,7 +97,8 @@ export function readRange(path: string, offset: number, count: number): Uint8Arr
     while (filled < count) {
       const wanted = Math.min(READ_BYTES_MAX, count - filled);
       const got = readSync(file, bytes, filled, wanted, offset + filled);
-      if (got === 0) throw invalid(path, `the file ended at byte ${offset + filled} while read`);
+      if (got === 0)
+        throw modelInvalid(path, `the file ended at byte ${offset + filled} while read`);
       filled += got;
     }
     return bytes;
@@ -118,11 +111,11 @@ function withFile<T>(path: string, use: (file: number, size: number) => T): T {
     // Non-blocking: a named pipe would wait for a writer.
     file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const stat = fstatSync(file);
-    if (!stat.isFile()) throw invalid(path, 'expected a regular file');
+    if (!stat.isFile()) throw modelInvalid(path, 'expected a regular file');
     return use(file, stat.size);
   } catch (error) {
     if (error instanceof ServalError) throw error;
-    throw invalid(path, `cannot be read: ${(error as Error).message}`);
+    throw modelInvalid(path, `cannot be read: ${(error as Error).message}`);
   } finally {
     if (file !== undefined) closeSync(file);
   }

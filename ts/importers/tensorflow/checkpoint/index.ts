@@ -2,10 +2,10 @@
 // Control plane: the importer's worker thread (reads files synchronously). Source:
 // tensorflow/core/util/{tensor_bundle,tensor_slice_reader}.
 import { resolve } from 'node:path';
+import { modelInvalid } from '../../../base/errors.js';
 import type { Checkpoint, CheckpointFiles, Dtype, Slice, Tensor } from '../types.js';
 import { boxOf, wholeBox } from './boxes.js';
 import { openBundle } from './bundle.js';
-import { invalid } from './bytes.js';
 import type { StoredTensor } from './stored-tensor.js';
 import { TensorReader } from './stored-tensor.js';
 import { openTensorSlices } from './tensor-slices.js';
@@ -56,6 +56,6 @@ class StoredCheckpoint implements Checkpoint {
   #find(name: string): StoredTensor {
     const tensor = this.#tensors.get(name);
     if (tensor !== undefined) return tensor;
-    throw invalid(`checkpoint ${this.#place}`, `it has no tensor '${name}'`);
+    throw modelInvalid(`checkpoint ${this.#place}`, `it has no tensor '${name}'`);
   }
 }

@@ -1,9 +1,9 @@
 // The protobuf messages inside checkpoint tables. Control plane; pure.
 // Source: tensorflow/core/protobuf/tensor_bundle.proto, core/util/saved_tensor_slice.proto,
 // core/framework/{tensor_shape,tensor_slice,versions}.proto.
+import { modelInvalid, unimplemented } from '../../../base/errors.js';
 import { CHECKPOINT_SLICES_MAX, TENSORFLOW_RANK_MAX } from '../../../base/limits.js';
 import { WireReader } from '../../../protobuf/reader.js';
-import { invalid, unimplemented } from './bytes.js';
 import type { Extent } from './ordered-code.js';
 
 /** Supported version of both formats. */
@@ -196,7 +196,10 @@ function readTensorMeta(reader: WireReader, where: string): TensorMeta {
 
 function addSlice(slices: Extent[][], reader: WireReader, where: string): void {
   if (slices.length >= CHECKPOINT_SLICES_MAX) {
-    throw invalid(where, `expected at most ${CHECKPOINT_SLICES_MAX} slices of a tensor, got more`);
+    throw modelInvalid(
+      where,
+      `expected at most ${CHECKPOINT_SLICES_MAX} slices of a tensor, got more`,
+    );
   }
   const extents: Extent[] = [];
   readExtents(reader.nested(`${where}: slice`), extents, where);
@@ -208,7 +211,8 @@ function readShape(reader: WireReader, shape: number[], where: string): void {
   while (reader.next()) {
     if (reader.field === 3) {
       reader.varint();
-      if (reader.low !== 0) throw invalid(where, 'a stored tensor has a shape of unknown rank');
+      if (reader.low !== 0)
+        throw modelInvalid(where, 'a stored tensor has a shape of unknown rank');
     } else if (reader.field === 2) {
       checkRank(shape.length, where);
       const dim = reader.nested(`${where}: dim`);
@@ -246,7 +250,7 @@ function readExtents(reader: WireReader, extents: Extent[], where: string): void
 
 function checkRank(rank: number, where: string): void {
   if (rank < TENSORFLOW_RANK_MAX) return;
-  throw invalid(where, `expected a rank of at most ${TENSORFLOW_RANK_MAX}, got more`);
+  throw modelInvalid(where, `expected a rank of at most ${TENSORFLOW_RANK_MAX}, got more`);
 }
 
 /** VersionDef, possibly in several occurrences. */
@@ -297,7 +301,7 @@ function length(reader: WireReader, what: string): number {
   const value = reader.high * UINT32_RANGE + reader.low;
   if (value <= Number.MAX_SAFE_INTEGER) return value;
   const signed = BigInt.asIntN(64, (BigInt(reader.high) << 32n) | BigInt(reader.low));
-  throw invalid(what, `expected a number from 0 to 2^53 - 1, got ${signed}`);
+  throw modelInvalid(what, `expected a number from 0 to 2^53 - 1, got ${signed}`);
 }
 
 function fixed32(reader: WireReader): number {

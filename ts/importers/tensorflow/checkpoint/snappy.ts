@@ -13,9 +13,9 @@ const SHORT_LITERAL_MAX = 60;
 /** Errors: ModelInvalid if it is damaged or longer than `bytesMax`. */
 export function unpackSnappy(packed: Uint8Array, bytesMax: number, where: string): Uint8Array {
   const cursor = new Cursor(packed, `${where}: Snappy`);
-  const length = cursor.varint('unpacked length');
+  const length = cursor.varint('uncompressed length');
   const most = Math.min(bytesMax, packed.length * EXPANSION_MAX);
-  if (length > most) cursor.fail(0, `unpacked length: expected at most ${most}, got ${length}`);
+  if (length > most) cursor.fail(0, `uncompressed length: expected at most ${most}, got ${length}`);
   const out = allocate(length, where);
   let filled = 0;
   while (cursor.left > 0) {
@@ -23,14 +23,14 @@ export function unpackSnappy(packed: Uint8Array, bytesMax: number, where: string
     const tag = number(cursor, 1);
     const count = pieceLength(cursor, tag);
     if (count > length - filled) {
-      cursor.fail(start, `${count} more bytes behind ${filled}, expected ${length} in all`);
+      cursor.fail(start, `${count} more bytes after ${filled}, expected ${length} in total`);
     }
     if ((tag & 3) === LITERAL) {
       out.set(cursor.take(count, 'literal'), filled);
     } else {
       const distance = copyDistance(cursor, tag);
       if (distance === 0 || distance > filled) {
-        cursor.fail(start, `copy from ${distance} bytes back, ${filled} are there`);
+        cursor.fail(start, `copy from ${distance} bytes back, expected 1 to ${filled}`);
       }
       copyBack(out, filled, distance, count);
     }

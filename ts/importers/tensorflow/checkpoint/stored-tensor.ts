@@ -1,12 +1,13 @@
 // A tensor stored in a checkpoint of either version, whole or in slices, and reading all or any
 // slice of it. Control plane: the importer's worker thread. Source:
 // tensorflow/core/util/tensor_slice_set.cc (cover), tensor_bundle.cc (GetSliceValue).
+import { modelInvalid, unimplemented } from '../../../base/errors.js';
 import { crc32c, maskCrc } from '../../../protobuf/crc32c.js';
 import { dtypeOfCode, elementBytes } from '../../../model/datatype.js';
 import type { Dtype, Tensor, TensorData } from '../types.js';
 import type { Box } from './boxes.js';
 import { boxText, eachRun, findOverlap, intersection, sameBox, volume } from './boxes.js';
-import { allocate, hex32, invalid, readRange, unimplemented } from './bytes.js';
+import { allocate, hex32, readRange } from './bytes.js';
 
 export interface StoredSlice {
   readonly box: Box;
@@ -34,8 +35,8 @@ type LoadedData = Exclude<TensorData, FileData>;
 export function dtypeOf(code: number, where: string): Dtype {
   const dtype = dtypeOfCode(code);
   if (dtype !== undefined) return dtype;
-  if (code <= 0) throw invalid(where, `data type ${code} does not exist`);
-  throw unimplemented(where, `elements of the data type number ${code}`);
+  if (code <= 0) throw modelInvalid(where, `unknown data type ${code}`);
+  throw unimplemented(where, `elements of data type number ${code} are not supported`);
 }
 
 /** Reads tensors; caches the last slice, because partial restores follow each other. */
@@ -56,7 +57,7 @@ export class TensorReader {
     if (this.#checked.has(slices)) return;
     const overlap = findOverlap(slices.map(({ box }) => box));
     if (overlap !== undefined) {
-      throw invalid(where, `slices ${boxText(overlap[0])} and ${boxText(overlap[1])} overlap`);
+      throw modelInvalid(where, `slices ${boxText(overlap[0])} and ${boxText(overlap[1])} overlap`);
     }
     this.#checked.add(slices);
   }
@@ -82,7 +83,7 @@ export class TensorReader {
 
   #bytes(data: TensorData, where: string): Uint8Array {
     if (data.kind === 'bytes') return data.bytes;
-    if (data.kind !== 'file') throw invalid(where, `elements of the kind ${data.kind}`);
+    if (data.kind !== 'file') throw modelInvalid(where, `unexpected elements of kind ${data.kind}`);
     const last = this.#last;
     if (
       last?.data.path === data.path &&
@@ -108,7 +109,7 @@ export function readChecked(data: FileData, where: string): Uint8Array {
 
 export function checkCrc(computed: number, stored: number, where: string): void {
   if (computed === stored) return;
-  throw invalid(where, `checksum: stored ${hex32(stored)}, computed ${hex32(computed)}`);
+  throw modelInvalid(where, `checksum: stored ${hex32(stored)}, computed ${hex32(computed)}`);
 }
 
 /** The slices do not overlap, so their covered parts can be added up. */
@@ -127,7 +128,7 @@ function checkCover(
     .slice(0, 8)
     .map(({ box }) => boxText(box))
     .join(' ');
-  throw invalid(
+  throw modelInvalid(
     where,
     `its stored slices cover ${covered} of the ${count} elements of ` +
       `${boxText(request)}: ${listed === '' ? 'none' : listed}${slices.length > 8 ? ' ...' : ''}`,

@@ -1,9 +1,10 @@
 // The strings of one tensor in a version 2 data file: a varint length for each, the masked checksum
 // of the lengths, then the bytes of all. Control plane; pure.
 // Source: tensorflow/core/util/tensor_bundle/tensor_bundle.cc (WriteStringTensor).
+import { modelInvalid } from '../../../base/errors.js';
 import { crc32c, maskCrc } from '../../../protobuf/crc32c.js';
 import { CHECKPOINT_STRINGS_MAX } from '../../../base/limits.js';
-import { Cursor, invalid } from './bytes.js';
+import { Cursor } from './bytes.js';
 import { checkCrc } from './stored-tensor.js';
 
 const CRC_BYTES = 4;
@@ -20,10 +21,10 @@ export function readStrings(
   where: string,
 ): Uint8Array[] {
   if (count > CHECKPOINT_STRINGS_MAX) {
-    throw invalid(where, `expected at most ${CHECKPOINT_STRINGS_MAX} strings, got ${count}`);
+    throw modelInvalid(where, `expected at most ${CHECKPOINT_STRINGS_MAX} strings, got ${count}`);
   }
   if (count + CRC_BYTES > bytes.length) {
-    throw invalid(
+    throw modelInvalid(
       where,
       `expected ${count} lengths and ${CRC_BYTES} bytes of their checksum, got ` +
         `${bytes.length} bytes`,

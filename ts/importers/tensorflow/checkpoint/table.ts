@@ -2,10 +2,11 @@
 // itself. Read block by block, because a version 1 file may be larger than memory. Control plane:
 // the importer's worker thread. Source: tensorflow/core/lib/io (table.cc, format.cc); LevelDB's
 // table_format.md.
+import { modelInvalid } from '../../../base/errors.js';
 import { crc32c, maskCrc } from '../../../protobuf/crc32c.js';
 import type { BlockEntry } from './block.js';
 import { readBlock } from './block.js';
-import { Cursor, fileBytes, hex32, invalid, readRange } from './bytes.js';
+import { Cursor, fileBytes, hex32, readRange } from './bytes.js';
 import { unpackSnappy } from './snappy.js';
 
 const FOOTER_BYTES = 48;
@@ -52,7 +53,7 @@ export class TableFile {
     this.#blockBytesMax = blockBytesMax;
     const size = fileBytes(path);
     if (size < FOOTER_BYTES) {
-      throw invalid(
+      throw modelInvalid(
         path,
         `not a checkpoint table: expected at least ${FOOTER_BYTES} bytes, ` + `got ${size}`,
       );
@@ -61,7 +62,7 @@ export class TableFile {
     const footer = readRange(path, this.#dataBytes, FOOTER_BYTES);
     const magic = new DataView(footer.buffer).getBigUint64(HANDLES_BYTES, true);
     if (magic !== MAGIC) {
-      throw invalid(
+      throw modelInvalid(
         path,
         'not a checkpoint table: expected its last 8 bytes to be ' +
           `0x${MAGIC.toString(16)}, got 0x${magic.toString(16)}`,
@@ -82,14 +83,14 @@ export class TableFile {
       const block = this.#readContent(handle);
       bytes += block.length;
       if (bytes > bytesMax) {
-        throw invalid(this.path, `expected at most ${bytesMax} bytes of entries, got more`);
+        throw modelInvalid(this.path, `expected at most ${bytesMax} bytes of entries, got more`);
       }
       const where = this.#where(handle);
       for (const entry of readBlock(block, where, usage)) {
         if (previous !== undefined && entry.key <= previous) {
-          throw invalid(
+          throw modelInvalid(
             where,
-            entry.key === previous ? 'a key comes twice' : 'the keys do not ascend',
+            entry.key === previous ? 'a key occurs twice' : 'the keys do not ascend',
           );
         }
         previous = entry.key;
@@ -140,8 +141,8 @@ export class TableFile {
     if (offset + bytes + TRAILER_BYTES > this.#dataBytes) {
       cursor.fail(
         start,
-        `the ${what} should have ${bytes} and ${TRAILER_BYTES} bytes from byte ` +
-          `${offset} on, which is outside of the file's ${this.#dataBytes} before its footer`,
+        `the ${what} has ${bytes} and ${TRAILER_BYTES} bytes from byte ` +
+          `${offset} on: expected at most the ${this.#dataBytes} bytes before the footer`,
       );
     }
     return { offset, bytes };
@@ -151,19 +152,22 @@ export class TableFile {
   #readContent(handle: Handle): Uint8Array {
     const where = this.#where(handle);
     if (handle.bytes > this.#blockBytesMax) {
-      throw invalid(where, `expected at most ${this.#blockBytesMax} bytes, got ${handle.bytes}`);
+      throw modelInvalid(
+        where,
+        `expected at most ${this.#blockBytesMax} bytes, got ${handle.bytes}`,
+      );
     }
     const block = readRange(this.path, handle.offset, handle.bytes + TRAILER_BYTES);
     const computed = maskCrc(crc32c(block.subarray(0, handle.bytes + 1)));
     const stored = new DataView(block.buffer).getUint32(handle.bytes + 1, true);
     if (computed !== stored) {
-      throw invalid(where, `checksum: stored ${hex32(stored)}, computed ${hex32(computed)}`);
+      throw modelInvalid(where, `checksum: stored ${hex32(stored)}, computed ${hex32(computed)}`);
     }
     const content = block.subarray(0, handle.bytes);
     const compression = block[handle.bytes];
     if (compression === RAW) return content;
     if (compression === SNAPPY) return unpackSnappy(content, this.#blockBytesMax, where);
-    throw invalid(
+    throw modelInvalid(
       where,
       `compression: expected ${RAW} (none) or ${SNAPPY} (Snappy), got ` + `${compression}`,
     );

@@ -2,6 +2,7 @@
 // values for each slice. Slices of one tensor may be in several files. Control plane: the
 // importer's worker thread. Source:
 // tensorflow/core/util/{tensor_slice_reader,saved_tensor_slice_util}.cc.
+import { modelInvalid } from '../../../base/errors.js';
 import {
   CHECKPOINT_BLOCK_BYTES_MAX,
   CHECKPOINT_ENTRIES_MAX,
@@ -12,7 +13,6 @@ import {
 import type { Dtype, TensorData } from '../types.js';
 import type { Box } from './boxes.js';
 import { boxOf, boxText, sameBox, volume } from './boxes.js';
-import { invalid } from './bytes.js';
 import type { TensorMeta } from './messages.js';
 import { readSavedSlice, readTensorMetas } from './messages.js';
 import type { Extent } from './ordered-code.js';
@@ -28,7 +28,7 @@ const META_KEY = '';
 /** Tensors of all files by name. Reads only the lists. Errors: ModelInvalid, Unimplemented. */
 export function openTensorSlices(files: readonly string[]): ReadonlyMap<string, StoredTensor> {
   if (files.length === 0 || files.length > CHECKPOINT_SHARDS_MAX) {
-    throw invalid(
+    throw modelInvalid(
       'version 1 checkpoint',
       `expected 1 to ${CHECKPOINT_SHARDS_MAX} files, got ${files.length}`,
     );
@@ -38,9 +38,9 @@ export function openTensorSlices(files: readonly string[]): ReadonlyMap<string, 
   for (const path of files) {
     const table = new TableFile(path, CHECKPOINT_BLOCK_BYTES_MAX, cache);
     const meta = table.get(META_KEY);
-    if (meta === undefined) throw invalid(path, 'expected a list of tensors under the key ""');
+    if (meta === undefined) throw modelInvalid(path, 'expected a list of tensors under the key ""');
     if (meta.length > CHECKPOINT_INDEX_BYTES_MAX) {
-      throw invalid(
+      throw modelInvalid(
         path,
         `list of tensors: expected at most ${CHECKPOINT_INDEX_BYTES_MAX} bytes, ` +
           `got ${meta.length}`,
@@ -48,7 +48,8 @@ export function openTensorSlices(files: readonly string[]): ReadonlyMap<string, 
     }
     const here = new Set<string>();
     readTensorMetas(meta, path, (tensor) => {
-      if (here.has(tensor.name)) throw invalid(path, `tensor '${tensor.name}' is listed twice`);
+      if (here.has(tensor.name))
+        throw modelInvalid(path, `tensor '${tensor.name}' is listed twice`);
       here.add(tensor.name);
       addTensor(tensors, table, tensor);
     });
@@ -61,7 +62,7 @@ function addTensor(tensors: Map<string, SlicedTensor>, table: TableFile, meta: T
   const dtype = dtypeOf(meta.dtypeCode, where);
   const known = tensors.get(meta.name) ?? new SlicedTensor(meta.name, dtype, meta.shape);
   if (known.dtype !== dtype || known.shape.join(',') !== meta.shape.join(',')) {
-    throw invalid(
+    throw modelInvalid(
       where,
       `expected ${known.dtype} [${known.shape.join(',')}] as in another file, ` +
         `got ${dtype} [${meta.shape.join(',')}]`,
@@ -70,7 +71,7 @@ function addTensor(tensors: Map<string, SlicedTensor>, table: TableFile, meta: T
   for (const extents of meta.slices) known.add(table, extents, where);
   tensors.set(meta.name, known);
   if (tensors.size > CHECKPOINT_ENTRIES_MAX) {
-    throw invalid(where, `expected at most ${CHECKPOINT_ENTRIES_MAX} tensors`);
+    throw modelInvalid(where, `expected at most ${CHECKPOINT_ENTRIES_MAX} tensors`);
   }
 }
 
@@ -93,7 +94,7 @@ class SlicedTensor implements StoredTensor {
   add(table: TableFile, extents: readonly Extent[], where: string): void {
     const box = boxOf(extents, this.shape, where);
     if (this.#slices.length >= CHECKPOINT_SLICES_MAX) {
-      throw invalid(where, `expected at most ${CHECKPOINT_SLICES_MAX} slices, got more`);
+      throw modelInvalid(where, `expected at most ${CHECKPOINT_SLICES_MAX} slices, got more`);
     }
     this.#slices.push({
       box,
@@ -103,12 +104,12 @@ class SlicedTensor implements StoredTensor {
 
   #load(table: TableFile, extents: readonly Extent[], box: Box, where: string): TensorData {
     const value = table.get(sliceKey(this.#name, extents));
-    if (value === undefined) throw invalid(where, 'is listed, but not stored');
+    if (value === undefined) throw modelInvalid(where, 'is listed, but not stored');
     const saved = readSavedSlice(value, where);
-    if (saved === undefined) throw invalid(where, 'its entry holds no slice');
+    if (saved === undefined) throw modelInvalid(where, 'its entry holds no slice');
     const found = boxOf(saved.extents, this.shape, where);
     if (saved.name !== this.#name || !sameBox(found, box)) {
-      throw invalid(where, `its entry holds slice ${boxText(found)} of '${saved.name}'`);
+      throw modelInvalid(where, `its entry holds slice ${boxText(found)} of '${saved.name}'`);
     }
     return readTypedValues(saved.data, this.dtype, volume(box.lengths, where), where);
   }

@@ -2,11 +2,12 @@
 // or shape. There are as many values as elements: unlike in a constant, nothing is repeated.
 // Control plane; pure. Source: tensorflow/core/util/saved_tensor_slice_util.{h,cc},
 // core/framework/tensor.proto.
+import { modelInvalid, unimplemented } from '../../../base/errors.js';
 import { WireReader } from '../../../protobuf/reader.js';
 import { CHECKPOINT_STRINGS_MAX } from '../../../base/limits.js';
 import { DATA_TYPES, elementBytes } from '../../../model/datatype.js';
 import type { Dtype, TensorData } from '../types.js';
-import { allocate, invalid, unimplemented } from './bytes.js';
+import { allocate } from './bytes.js';
 
 const STRING_FIELD = 8;
 const SIGN_BIT = 0x80000000;
@@ -56,11 +57,12 @@ export function readTypedValues(
   const available = pieces.reduce((sum, piece) => sum + piece.length, 0);
   // Each value takes at least one byte, so memory is only allocated if the bytes exist.
   if (count > available) {
-    throw invalid(where, `expected ${count} values, got ${available} bytes for them`);
+    throw modelInvalid(where, `expected ${count} values, got ${available} bytes for them`);
   }
   if (dtype === 'string') return { kind: 'strings', values: readStrings(readers, count, where) };
   const form = formOf(dtype);
-  if (form === undefined) throw unimplemented(where, `elements of the data type ${dtype}`);
+  if (form === undefined)
+    throw unimplemented(where, `elements of data type ${dtype} are not supported`);
   const bytes =
     'fixed' in form
       ? readFixed(readers, form.field, form.fixed, count * elementBytes(dtype), where)
@@ -70,11 +72,11 @@ export function readTypedValues(
 
 function readStrings(readers: readonly WireReader[], count: number, where: string): Uint8Array[] {
   if (count > CHECKPOINT_STRINGS_MAX) {
-    throw invalid(where, `expected at most ${CHECKPOINT_STRINGS_MAX} strings, got ${count}`);
+    throw modelInvalid(where, `expected at most ${CHECKPOINT_STRINGS_MAX} strings, got ${count}`);
   }
   const values: Uint8Array[] = [];
   eachField(readers, STRING_FIELD, (reader) => {
-    if (values.length === count) throw invalid(where, `expected ${count} values, got more`);
+    if (values.length === count) throw modelInvalid(where, `expected ${count} values, got more`);
     // Copied: views would keep a block of the file in memory.
     values.push(reader.view().slice());
   });
@@ -94,7 +96,7 @@ function readFixed(
   eachField(readers, field, (reader) => {
     const part = reader.fixed(size);
     if (filled + part.length > bytes) {
-      throw invalid(where, `expected ${bytes / size} values, got more`);
+      throw modelInvalid(where, `expected ${bytes / size} values, got more`);
     }
     if (part.length === bytes) out = part;
     else (out ??= allocate(bytes, where)).set(part, filled);
@@ -121,7 +123,7 @@ function readVarints(
   let found = 0;
   eachField(readers, form.field, (reader) => {
     reader.varints(({ low, high }) => {
-      if (found === count) throw invalid(where, `expected ${count} values, got more`);
+      if (found === count) throw modelInvalid(where, `expected ${count} values, got more`);
       put(found, low, high);
       found += 1;
     });
@@ -155,7 +157,7 @@ function putNarrow(
     const value = isSigned ? low | 0 : low;
     if (high !== extended || value < range.min || value > range.max) {
       const whole = BigInt.asIntN(64, (BigInt(high) << 32n) | BigInt(low));
-      throw invalid(where, `value ${index}: ${whole} does not fit ${dtype}`);
+      throw modelInvalid(where, `value ${index}: ${whole} does not fit ${dtype}`);
     }
     if (size === 1) view.setUint8(index, low);
     else if (size === 2) view.setUint16(index * 2, low & 0xffff, true);
@@ -177,5 +179,5 @@ function eachField(
 }
 
 function checkCount(got: number, expected: number, where: string): void {
-  if (got !== expected) throw invalid(where, `expected ${expected} values, got ${got}`);
+  if (got !== expected) throw modelInvalid(where, `expected ${expected} values, got ${got}`);
 }

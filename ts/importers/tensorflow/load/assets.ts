@@ -1,7 +1,7 @@
 // Finds and checks a model's asset files: none may be outside of the model's folder. Importer's
 // worker thread; no file is opened.
 import { join, resolve } from 'node:path';
-import { modelInvalid } from '../proto/read-context.js';
+import { modelInvalid } from '../../../base/errors.js';
 import type { AssetBinding } from '../proto/signature-def.js';
 import type { AssetDef } from '../types.js';
 import { checkInside } from './links.js';

@@ -1,19 +1,24 @@
 // Converts the signatures of a session bundle's manifest to SignatureDefs. Importer's worker
 // thread; pure. Source: tensorflow/contrib/session_bundle/bundle_shim.cc, its last version;
 // tensorflow-import.md 1.5.
+import { modelInvalid } from '../../../base/errors.js';
+import {
+  CLASSIFY_METHOD,
+  DEFAULT_SIGNATURE,
+  PREDICT_METHOD,
+  REGRESS_METHOD,
+} from '../../../base/signatures.js';
 import { codeOfDtype } from '../../../model/datatype.js';
 import type { ManifestSignature, ManifestSignatures } from '../proto/manifest.js';
 import type { OpTable } from '../proto/op-defs.js';
-import { modelInvalid } from '../proto/read-context.js';
 import type { GraphDef, NodeDef, SignatureDef, TensorInfoDef } from '../types.js';
 import { nodesByName, tensorOf } from './meta-graph-parts.js';
 
-const DEFAULT_KEY = 'serving_default';
-const FROM_NAMED_KEY = 'serving_default_from_named';
+const FROM_NAMED_KEY = `${DEFAULT_SIGNATURE}_from_named`;
 const METHODS = {
-  regression: 'tensorflow/serving/regress',
-  classification: 'tensorflow/serving/classify',
-  generic: 'tensorflow/serving/predict',
+  regression: REGRESS_METHOD,
+  classification: CLASSIFY_METHOD,
+  generic: PREDICT_METHOD,
 } as const;
 const INPUTS = 'inputs';
 const OUTPUTS = 'outputs';
@@ -58,7 +63,7 @@ class Conversion {
     const outputs = named.get(OUTPUTS);
     const isPair = inputs?.kind === 'generic' && outputs?.kind === 'generic';
     if (isPair) {
-      const key = this.#signatures.has(DEFAULT_KEY) ? FROM_NAMED_KEY : DEFAULT_KEY;
+      const key = this.#signatures.has(DEFAULT_SIGNATURE) ? FROM_NAMED_KEY : DEFAULT_SIGNATURE;
       this.#add(key, 'generic', [...inputs.tensors], [...outputs.tensors]);
     }
     // Sorted for a stable order of warnings: a map in a file has no order.
@@ -69,24 +74,24 @@ class Conversion {
   }
 
   #default(signature: ManifestSignature): void {
-    if (this.#signatures.has(DEFAULT_KEY)) {
+    if (this.#signatures.has(DEFAULT_SIGNATURE)) {
       throw modelInvalid(
-        `signature ${DEFAULT_KEY}: expected it in the signatures of the meta ` +
+        `signature ${DEFAULT_SIGNATURE}: expected it in the signatures of the meta ` +
           'graph or as the default of serving_signatures, got both',
       );
     }
-    if (this.#convert(DEFAULT_KEY, signature)) return;
+    if (this.#convert(DEFAULT_SIGNATURE, signature)) return;
     this.#warnings.push(
       'the default signature of serving_signatures is ignored: only regression ' +
-        `and classification can be the default, it is ${kindText(signature)}`,
+        `and classification can be the default, got ${kindText(signature)}`,
     );
   }
 
   #named(name: string, signature: ManifestSignature): void {
     if (this.#signatures.has(name)) {
       this.#warnings.push(
-        `the named signature "${name}" of serving_signatures is ignored: there ` +
-          'is already one of this name',
+        `the named signature "${name}" of serving_signatures is ignored: a ` +
+          'signature of this name already exists',
       );
       return;
     }
@@ -147,7 +152,7 @@ class Conversion {
     const why =
       found === undefined
         ? 'the graph has no such tensor'
-        : `the operator ${found.op} does not say its type`;
+        : `the operator ${found.op} does not declare its type`;
     this.#warnings.push(`signature ${key}: "${alias}" is ${name}: ${why}`);
     return 0;
   }

@@ -90,7 +90,7 @@ function refuseOthers(folder: string, names: readonly string[]): void {
 function otherFormat(name: string): string | undefined {
   if (name === SPLIT_FILE) {
     return (
-      'a SavedModel split into several files is not read; expected saved_model.pb: save the ' +
+      'a SavedModel split into several files is not supported; expected saved_model.pb: save the ' +
       'model again with variables outside of the graph, or below 2 GiB'
     );
   }
@@ -99,11 +99,11 @@ function otherFormat(name: string): string | undefined {
     case '.h5':
     case '.hdf5':
       return (
-        'a Keras file holds no graph; expected a SavedModel: load it with ' +
+        'a Keras file contains no graph; expected a SavedModel: load it with ' +
         'keras.models.load_model(...) and write one with model.export("<folder>/1")'
       );
     case '.tflite':
-      return 'TensorFlow Lite is not read; expected the SavedModel that it was converted from';
+      return 'TensorFlow Lite is not supported; expected the SavedModel that it was converted from';
     default:
       return undefined;
   }

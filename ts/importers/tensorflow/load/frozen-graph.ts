@@ -1,9 +1,10 @@
 // Loads a frozen GraphDef as a LoadedGraph, with one signature made from its inputs and outputs.
 // Importer's worker thread. Source: tensorflow-import.md 3.6.
+import { modelInvalid } from '../../../base/errors.js';
+import { DEFAULT_SIGNATURE, PREDICT_METHOD } from '../../../base/signatures.js';
 import { codeOfDtype } from '../../../model/datatype.js';
 import { readGraphDef } from '../proto/graph-def.js';
 import { OpTable } from '../proto/op-defs.js';
-import { modelInvalid } from '../proto/read-context.js';
 import { GRAPH_DEF } from '../../../protobuf/generated/tensorflow-graph.js';
 import type {
   GraphDef,
@@ -60,9 +61,9 @@ export function loadFrozenGraph(file: string, options: FrozenOptions = {}): Load
       graph,
       signatures: new Map([
         [
-          'serving_default',
+          DEFAULT_SIGNATURE,
           {
-            methodName: 'tensorflow/serving/predict',
+            methodName: PREDICT_METHOD,
             inputs: ends.infos(inputs, 'input'),
             outputs: ends.infos(outputs, 'output'),
             defaults: new Map(),
@@ -150,7 +151,7 @@ class Ends {
         const count = this.#ops.outputCount(found);
         if (count !== undefined && output >= count) {
           throw modelInvalid(
-            `${what} "${given}": expected a output below ${count}, as ${found.op} has, got ${output}`,
+            `${what} "${given}": expected an output below ${count}, as ${found.op} has, got ${output}`,
           );
         }
         const dtype = this.#ops.outputDtype(found, output);

@@ -1,7 +1,7 @@
 // Loads the graph, signatures, assets and checkpoint of a model's version folder, or of one of its
 // files. Importer's worker thread.
+import { modelInvalid } from '../../../base/errors.js';
 import { SAVED_MODEL_TAGS } from '../../../model/platforms.js';
-import { modelInvalid } from '../proto/read-context.js';
 import type { LoadedGraph } from '../types.js';
 import { locate } from './detect.js';
 import { loadFrozenGraph } from './frozen-graph.js';

@@ -3,7 +3,7 @@
 // no file is opened.
 import { readdirSync, realpathSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
-import { modelInvalid } from '../proto/read-context.js';
+import { modelInvalid } from '../../../base/errors.js';
 import type { CheckpointFiles } from '../types.js';
 
 /**

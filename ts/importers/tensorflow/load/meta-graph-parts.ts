@@ -1,6 +1,6 @@
 // Common parts of SavedModels and session bundles: collections, init ops, nodes by name. Importer's
 // worker thread; pure.
-import { modelInvalid } from '../proto/read-context.js';
+import { modelInvalid } from '../../../base/errors.js';
 import type { AnyMessage, MetaGraphDef } from '../proto/meta-graph.js';
 import type { GraphDef, NodeDef } from '../types.js';
 

@@ -4,9 +4,9 @@ import { WIRE_MESSAGE_BYTES_MAX } from '../../../base/limits.js';
 import { readFileSync, readdirSync, statSync } from 'node:fs';
 import type { Stats } from 'node:fs';
 import { resolve } from 'node:path';
-import { ServalError } from '../../../base/errors.js';
+import { ServalError, modelInvalid } from '../../../base/errors.js';
 import { WireReader } from '../../../protobuf/reader.js';
-import { ReadContext, modelInvalid } from '../proto/read-context.js';
+import { ReadContext } from '../proto/read-context.js';
 import type { MessageSchema } from '../../../protobuf/schema.js';
 import { encodeTextProto, looksLikeText } from '../proto/text-wire.js';
 

@@ -1,11 +1,12 @@
 // Loads a SavedModel as a LoadedGraph. Importer's worker thread. Source:
 // tensorflow/cc/saved_model/loader.cc; tensorflow-import.md 3.1, 3.2.
 import { join, resolve } from 'node:path';
+import { modelInvalid } from '../../../base/errors.js';
+import { INIT_SIGNATURE } from '../../../base/signatures.js';
 import { SAVED_MODEL_TAGS } from '../../../model/platforms.js';
 import { readSavedModel } from '../proto/meta-graph.js';
 import type { MetaGraphDef, MetaGraphHead } from '../proto/meta-graph.js';
 import { readSavedObjects } from '../proto/object-graph.js';
-import { modelInvalid } from '../proto/read-context.js';
 import type { ReadContext } from '../proto/read-context.js';
 import { readAssetFileDef } from '../proto/signature-def.js';
 import type { AssetBinding } from '../proto/signature-def.js';
@@ -18,7 +19,6 @@ import { anyCollection, checkInitOp, opCollection, tensorOf } from './meta-graph
 import { isFile, readMessageFile } from './model-file.js';
 
 /** Its single output is the initialising op; it is not a callable signature. */
-export const INIT_SIGNATURE = '__saved_model_init_op';
 const MAIN_OP = 'saved_model_main_op';
 const LEGACY_INIT_OP = 'legacy_init_op';
 const ASSETS_COLLECTION = 'saved_model_assets';

@@ -1,14 +1,13 @@
 // Loads a session bundle as a LoadedGraph. Importer's worker thread. Source:
 // tensorflow/contrib/session_bundle/session_bundle.cc; tensorflow-import.md 1.
 import { join, resolve } from 'node:path';
-import { ServalError } from '../../../base/errors.js';
+import { ServalError, modelInvalid } from '../../../base/errors.js';
 import { readGraphDef } from '../proto/graph-def.js';
 import { readAssetFile, readSignatures } from '../proto/manifest.js';
 import type { ManifestSignatures } from '../proto/manifest.js';
 import { readMetaGraph } from '../proto/meta-graph.js';
 import type { MetaGraphDef } from '../proto/meta-graph.js';
 import { OpTable } from '../proto/op-defs.js';
-import { modelInvalid } from '../proto/read-context.js';
 import type { ReadContext } from '../proto/read-context.js';
 import { META_GRAPH_DEF } from '../../../protobuf/generated/tensorflow-graph.js';
 import type { CheckpointFiles, GraphDef, LoadedGraph } from '../types.js';
@@ -76,7 +75,7 @@ function manifestOf(
   try {
     const found = anyCollection(meta, SIGNATURES, 'tensorflow.serving.Signatures');
     if (found === undefined) {
-      warnings.push(`there is no collection ${SIGNATURES}: no signatures`);
+      warnings.push(`no signatures: the collection ${SIGNATURES} is missing`);
       return undefined;
     }
     const [manifest] = found;
@@ -108,7 +107,7 @@ function servingGraph(meta: MetaGraphDef, context: ReadContext, warnings: string
   const own = nodesByName(graph);
   const outer = nodesByName(meta.graph);
   if (own.has(restoreOp) || !outer.has(restoreOp)) return graph;
-  warnings.push(`${GRAPH} lacks the restore op "${restoreOp}": it is taken from graph_def`);
+  warnings.push(`${GRAPH} lacks the restore op "${restoreOp}": using the one of graph_def`);
   const missing = ancestors(restoreOp, outer).filter((name) => !own.has(name));
   return {
     ...graph,

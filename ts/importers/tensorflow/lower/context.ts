@@ -1,5 +1,6 @@
 // The context for lowering one TensorFlow node: the node, its inputs, and ways to add ONNX
 // operators. Every operator file in ops/ is written against this. Importer's worker thread.
+import { elementCount } from '../../../model/shape.js';
 import { TENSORFLOW_RANK_MAX } from '../../../base/limits.js';
 import type { OnnxGraph } from '../../onnx/builder.js';
 import type {
@@ -483,12 +484,10 @@ function reshapedConstant(
   dims: readonly (number | undefined)[] | undefined,
 ): Tensor | undefined {
   if (dims === undefined || dims.some((dim) => dim === undefined)) return undefined;
-  const count = tensor.shape.reduce((product, dim) => product * dim, 1);
-  const rest = (dims as number[]).reduce((product, dim) => (dim < 0 ? product : product * dim), 1);
+  const count = elementCount(tensor.shape);
+  const rest = elementCount((dims as number[]).filter((dim) => dim >= 0));
   const shape = (dims as number[]).map((dim) => (dim < 0 ? count / rest : dim));
-  const fits =
-    shape.reduce((product, dim) => product * dim, 1) === count &&
-    shape.every((dim) => Number.isSafeInteger(dim));
+  const fits = elementCount(shape) === count && shape.every((dim) => Number.isSafeInteger(dim));
   if (!fits || (dtypeBytes(tensor.dtype) === 0 && tensor.dtype !== 'string')) return undefined;
   return { dtype: tensor.dtype, shape, data: tensor.data };
 }

@@ -192,7 +192,7 @@ export function drawsWarning(
   const shown = texts.slice(0, SHOWN_SIGNATURES).join(', ');
   const hidden = texts.length - SHOWN_SIGNATURES;
   return [
-    `answers depend on random values, which are not those that TensorFlow would draw: ${shown}` +
+    `responses depend on random values, which differ from those that TensorFlow would draw: ${shown}` +
       (hidden > 0 ? ` and ${hidden} more signatures` : '') +
       '; --allow-random=false (parameter serval.allow_random in config.pbtxt) refuses them',
   ];

@@ -49,7 +49,7 @@ export class Effects {
     if (this.#depth > NESTING_MAX) {
       throw new ServalError(
         ErrorCode.ModelInvalid,
-        `branches and loops inside each other: expected at most ${NESTING_MAX}`,
+        `nested branches and loops: expected at most ${NESTING_MAX} levels`,
       );
     }
     for (const node of graph.nodes.values()) {

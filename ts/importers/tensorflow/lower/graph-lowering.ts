@@ -1,8 +1,8 @@
 // Walks a flat graph in the order of its data (and of its assignments) and lowers each node by its
 // operator. Collects every problem instead of stopping at the first. Importer's worker thread.
 import { ErrorCode, ServalError } from '../../../base/errors.js';
-import { functionalGraph } from '../control/index.js';
-import { madeFunction } from '../control/made-functions.js';
+import { functionalGraph } from '../control-flow/index.js';
+import { madeFunction } from '../control-flow/made-functions.js';
 import type { FlatFunction, FlatGraph, FlatNode, FunctionRef, Initialised, Ref } from '../types.js';
 import {
   type AssignedVariables,
@@ -161,7 +161,7 @@ export class GraphLowering implements Surroundings {
     const { work } = this.#scope;
     work.bodies += 1;
     if (work.bodies > LOWERED_BODIES_MAX) {
-      throw tooMuch(`its branches and loops come to more than ${LOWERED_BODIES_MAX} bodies`);
+      throw tooMuch(`its branches and loops have more than ${LOWERED_BODIES_MAX} bodies in total`);
     }
     const inner = new GraphLowering(body, this.#scope, builder, this.#depth + 1);
     body.args.forEach((name, i) => {
@@ -235,7 +235,7 @@ export class GraphLowering implements Surroundings {
     const { met, problems, work } = this.#scope;
     work.nodes += 1;
     if (work.nodes > LOWERED_NODES_MAX) {
-      throw tooMuch(`its loops take more than ${LOWERED_NODES_MAX} steps to lower`);
+      throw tooMuch(`lowering its loops needs more than ${LOWERED_NODES_MAX} steps`);
     }
     met.set(node.op, (met.get(node.op) ?? 0) + 1);
     const inputs = node.inputs.map((ref) => this.#value(ref));
@@ -318,7 +318,7 @@ function hinted(value: Value, node: FlatNode, output: number): Value {
 }
 
 const STABLEHLO =
-  "the operator is a StableHLO program, which is not compiled here: export with jax2tf's " +
+  "the operator is a StableHLO program, which Serval does not compile: export with jax2tf's " +
   'native_serialization=False';
 
 const refusal = (op: string): string =>

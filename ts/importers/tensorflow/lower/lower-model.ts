@@ -1,5 +1,6 @@
 // Lowers a prepared TensorFlow model to ONNX graphs: one per signature, with shared constants.
 // Importer's worker thread. Source: tensorflow-import.md 1.5, 4.2, 4.3, 10.
+import { DEFAULT_SIGNATURE, INIT_SIGNATURE } from '../../../base/signatures.js';
 import { ErrorCode, ServalError } from '../../../base/errors.js';
 import { tensorOf } from '../load/meta-graph-parts.js';
 import type {
@@ -17,9 +18,6 @@ import type { VariedPart } from './values.js';
 import { isVariable, variableKeys } from './variables.js';
 import { WeightStore } from './weights.js';
 import { SignatureLowering, type LowerOptions, type SignatureJob } from './lower-signature.js';
-
-const INIT_SIGNATURE = '__saved_model_init_op';
-const DEFAULT_SIGNATURE = 'serving_default';
 
 /**
  * Lowers every signature. Those that need unsupported operators are in `blocked`. Errors:
@@ -175,7 +173,7 @@ class ModelLowering {
       if (initial === undefined) {
         throw new ServalError(
           ErrorCode.Unimplemented,
-          `variable '${key}' has no value: neither the checkpoint nor the init op gives it one`,
+          `variable '${key}' has no value: neither the checkpoint nor the init op sets it`,
         );
       }
       index = this.#states.length;

@@ -283,7 +283,7 @@ export class SignatureLowering {
 }
 
 const RANDOM_REFUSED =
-  'the answers depend on its random values, which are not those that TensorFlow would draw: ' +
+  'responses depend on its random values, which differ from those that TensorFlow would draw: ' +
   '--allow-random=false (parameter serval.allow_random in config.pbtxt) refuses them';
 
 const IMAGE_RANK = 4;

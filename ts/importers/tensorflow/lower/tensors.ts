@@ -1,9 +1,10 @@
 // Reads the elements of constants and makes constants from numbers. Importer's worker thread.
 import { closeSync, openSync, readSync } from 'node:fs';
+import { elementCount } from '../../../model/shape.js';
 import { ErrorCode, ServalError } from '../../../base/errors.js';
 import { DATA_TYPES } from '../../../model/datatype.js';
 import type { Dtype, Tensor } from '../types.js';
-import { elementCount, shapeText } from './values.js';
+import { shapeText } from './values.js';
 
 /** Maximum elements that are examined individually during lowering. */
 const SMALL_ELEMENTS_MAX = 65_536;
@@ -26,7 +27,7 @@ export function tensorBytes(tensor: Tensor): Uint8Array {
     case 'fill':
       return filledBytes(tensor.shape, data.element);
     case 'strings':
-      throw new ServalError(ErrorCode.Unimplemented, 'strings where numbers are expected');
+      throw new ServalError(ErrorCode.Unimplemented, 'expected numbers, got strings');
   }
 }
 

@@ -153,9 +153,6 @@ export function elementType(dtype: Dtype): ElementType {
 
 export const isFloating = (dtype: Dtype): boolean => DATA_TYPES[dtype].kind === 'float';
 
-export const elementCount = (shape: readonly number[]): number =>
-  shape.reduce((product, dim) => product * dim, 1);
-
 /** Whether every dim is known. */
 export function isStatic(shape: Shape): shape is readonly number[] {
   return shape !== undefined && shape.every((dim) => dim !== undefined);

@@ -83,7 +83,7 @@ export class SignatureVariables implements VariableStore {
     if (!this.#mutable.has(key)) {
       throw new ServalError(
         ErrorCode.Unimplemented,
-        `variable '${key}' is assigned where no signature was seen to assign it`,
+        `variable '${key}' is assigned, but it was lowered as read-only`,
       );
     }
     if (!this.#inputs.has(key)) this.read(key);
@@ -117,6 +117,6 @@ export class SignatureVariables implements VariableStore {
 function withoutValue(key: string): ServalError {
   return new ServalError(
     ErrorCode.Unimplemented,
-    `variable '${key}' has no value: neither the checkpoint nor the init op gives it one`,
+    `variable '${key}' has no value: neither the checkpoint nor the init op sets it`,
   );
 }

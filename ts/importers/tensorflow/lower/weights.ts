@@ -1,11 +1,12 @@
 // The constants shared by a model's graphs: each is stored once, as raw bytes of an existing file
 // (checkpoint, GraphDef) or of the one blob file that an import writes. Importer's worker thread.
 import { closeSync, openSync, writeSync } from 'node:fs';
+import { elementCount } from '../../../model/shape.js';
 import { ErrorCode, ServalError } from '../../../base/errors.js';
 import type { ImportedWeight } from '../imported.js';
 import type { Tensor } from '../types.js';
 import { tensorBytes } from './tensors.js';
-import { dtypeBytes, elementCount } from './values.js';
+import { dtypeBytes } from './values.js';
 
 /** Smaller constants stay inside the ONNX graph, where shapes and axes are read. */
 export const INLINE_BYTES_MAX = 1024;
@@ -104,7 +105,7 @@ export class WeightStore {
     if (this.#filledBytes > FILLED_BYTES_MAX) {
       throw new ServalError(
         ErrorCode.ModelInvalid,
-        `constants that repeat one element: expected at most ${FILLED_BYTES_MAX} bytes together, ` +
+        `constants that repeat one element: expected at most ${FILLED_BYTES_MAX} bytes in total, ` +
           `got ${this.#filledBytes}`,
       );
     }

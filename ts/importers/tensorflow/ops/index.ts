@@ -14,11 +14,11 @@ import { UNARY } from './arithmetic/unary.js';
 import { COMPLEX_ONLY } from './complex/arithmetic.js';
 import { FOURIER } from './complex/fourier.js';
 import { withComplex } from './complex/index.js';
-import { ARRAYS } from './control/arrays.js';
-import { BRANCHES } from './control/branch.js';
-import { LISTS } from './control/lists.js';
-import { VARIANTS } from './control/variants.js';
-import { LOOPS } from './control/loop.js';
+import { ARRAYS } from './control-flow/arrays.js';
+import { BRANCHES } from './control-flow/branch.js';
+import { LISTS } from './control-flow/lists.js';
+import { VARIANTS } from './control-flow/variants.js';
+import { LOOPS } from './control-flow/loop.js';
 import { CTC } from './decoders/ctc.js';
 import { DIAGONALS } from './linear/diagonals.js';
 import { EINSUM } from './linear/einsum.js';
@@ -48,7 +48,7 @@ import { SLICE } from './shape/slice.js';
 import { STRIDED_SLICE } from './shape/strided-slice.js';
 import { STRINGS } from './strings/index.js';
 import { IMAGE_BYTES } from './image-bytes/index.js';
-import { TABULAR } from './tabular/index.js';
+import { FEATURES } from './features/index.js';
 import { BOOSTED_TREES } from './trees/boosted.js';
 import { CONV } from './conv/conv.js';
 import { TRANSPOSED_CONV } from './conv/transposed.js';
@@ -120,7 +120,7 @@ export const OPERATORS: Operators = withComplex({
   ...STRIDED_SLICE,
   ...STRINGS,
   ...IMAGE_BYTES,
-  ...TABULAR,
+  ...FEATURES,
   ...BOOSTED_TREES,
   ...CONV,
   ...TRANSPOSED_CONV,

@@ -1,5 +1,6 @@
 // Attributes of nodes: typed reading, adding defaults, replacing a function's placeholders by a
 // caller's values, and a key for finding equal ones. Importer's worker thread.
+import { modelInvalid } from '../../../base/errors.js';
 import type {
   Attribute,
   AttributeList,
@@ -9,7 +10,7 @@ import type {
   Shape,
   Tensor,
 } from '../types.js';
-import { invalid, quoted } from './errors.js';
+import { quoted } from './errors.js';
 
 type Kind = Attribute['kind'];
 type ValueOf<K extends Kind> = Extract<Attribute, { kind: K }>['value'];
@@ -107,9 +108,9 @@ function substitutedOne(attribute: Attribute, caller: Attributes, where: string)
     case 'placeholder': {
       const value = caller.get(attribute.value);
       if (value === undefined || value.kind === 'placeholder') {
-        throw invalid(
-          `${where} takes the caller's attribute ${quoted(attribute.value)}, ` +
-            'which the call does not give',
+        throw modelInvalid(
+          `${where} refers to the caller's attribute ${quoted(attribute.value)}, ` +
+            'which the call does not set',
         );
       }
       return value;

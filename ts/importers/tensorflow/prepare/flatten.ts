@@ -4,6 +4,7 @@
 // as an IdentityN (NoOp without results) with its own name, so that references to it stay valid.
 // Uses work lists instead of recursion, because the model determines the nesting depth. Importer's
 // worker thread.
+import { modelInvalid } from '../../../base/errors.js';
 import type { OpTable } from '../proto/op-defs.js';
 import type {
   Attribute,
@@ -19,7 +20,7 @@ import type {
 } from '../types.js';
 import { attributeOf, functionAttribute, hasPlaceholders } from './attributes.js';
 import { Effects } from './effects.js';
-import { invalid, quoted } from './errors.js';
+import { quoted } from './errors.js';
 import { CALL_DEPTH_MAX, FLAT_EDGES_MAX, FLAT_NAME_CHARS_MAX, FLAT_NODES_MAX } from './limits.js';
 import { argumentCount, bodyOf, Resolver, Scope } from './scope.js';
 import type { Body, Target, Where } from './scope.js';
@@ -52,7 +53,7 @@ class Budget {
 }
 
 function tooLarge(limit: string): Error {
-  return invalid(`the graph with its calls inlined has more than ${limit}`);
+  return modelInvalid(`the graph with its calls inlined has more than ${limit}`);
 }
 
 /** Flattens the main graph and its functions. */
@@ -82,7 +83,8 @@ export class Flattener {
     const flight = this.#flight();
     for (const root of [...roots].reverse()) {
       if (!scope.body.byName.has(root)) continue;
-      if (scope.body.duplicates.has(root)) throw invalid(`there are two nodes ${quoted(root)}`);
+      if (scope.body.duplicates.has(root))
+        throw modelInvalid(`the graph has two nodes ${quoted(root)}`);
       flight.want({ scope, local: root, output: 0 });
     }
     return flight.run();
@@ -91,9 +93,12 @@ export class Flattener {
   /** Errors: ModelInvalid: no such function, or an error inside. */
   function(ref: FunctionRef): FlatFunction {
     const definition = this.#graph.functions.get(ref.name);
-    if (definition === undefined) throw invalid(`there is no function ${quoted(ref.name)}`);
+    if (definition === undefined)
+      throw modelInvalid(`the graph has no function ${quoted(ref.name)}`);
     if (hasPlaceholders(ref.attributes)) {
-      throw invalid(`function ${quoted(ref.name)}: an attribute is left to a caller there is not`);
+      throw modelInvalid(
+        `function ${quoted(ref.name)}: an attribute refers to a caller, but there is none`,
+      );
     }
     const scope = new Scope(this.#bodyOf(definition), '', ref.attributes, undefined);
     const flight = this.#flight();
@@ -194,7 +199,7 @@ class Flight {
 
   #visit(scope: Scope, local: string, name: string): void {
     const node = scope.body.byName.get(local);
-    if (node === undefined) throw invalid(`there is no ${scope.describe(local)}`);
+    if (node === undefined) throw modelInvalid(`the graph has no ${scope.describe(local)}`);
     const parts = this.#parts;
     const attributes = parts.resolver.attributes(scope, node);
     const ref = this.#calledFunction(node, attributes);
@@ -212,7 +217,9 @@ class Flight {
     if (!CALLS.has(node.op)) return undefined;
     const ref = functionAttribute(attributes, 'f');
     if (ref === undefined) {
-      throw invalid(`node ${quoted(node.name)} (${node.op}) does not say what it calls`);
+      throw modelInvalid(
+        `node ${quoted(node.name)} (${node.op}) has no attribute f: expected a function`,
+      );
     }
     return ref;
   }
@@ -272,16 +279,16 @@ class Flight {
     const definition = this.#parts.functions.get(ref.name);
     const where = scope.at(node.name);
     if (definition === undefined) {
-      throw invalid(`${where} calls function ${quoted(ref.name)}, which there is not`);
+      throw modelInvalid(`${where} calls function ${quoted(ref.name)}, which does not exist`);
     }
     checkNesting(scope, ref.name, where);
     const { data, control } = this.#inputs(scope, node);
     const inner = new Scope(this.#parts.bodyOf(definition), name, ref.attributes, scope);
     setSlots(inner, definition, where);
     if (slotCount(inner) !== data.length) {
-      throw invalid(
-        `${where} calls function ${quoted(ref.name)} with ${data.length} arguments; ` +
-          `it takes ${slotCount(inner)}`,
+      throw modelInvalid(
+        `${where} calls function ${quoted(ref.name)}: got ${data.length} arguments, ` +
+          `expected ${slotCount(inner)}`,
       );
     }
     inner.arguments = data;
@@ -290,9 +297,9 @@ class Flight {
     const returns = this.returns(inner, definition);
     const types = returnTypes(node, attributes, definition, ref.attributes);
     if (types.length !== returns.length) {
-      throw invalid(
+      throw modelInvalid(
         `${where} expects ${types.length} results of function ${quoted(ref.name)}; ` +
-          `it gives ${returns.length}`,
+          `it returns ${returns.length}`,
       );
     }
     const after = [...control, ...this.effects(inner, definition)];
@@ -334,11 +341,11 @@ class Flight {
     const targets: Target[] = [];
     for (const output of definition.signature.outputs) {
       const text = definition.returns.get(output.name);
-      if (text === undefined) throw invalid(`${where} does not return ${quoted(output.name)}`);
+      if (text === undefined) throw modelInvalid(`${where} does not return ${quoted(output.name)}`);
       const found = this.#parts.resolver.data(scope, text, where);
       const count = argumentCount(output, scope.attributes, where);
       if (found.length !== count) {
-        throw invalid(
+        throw modelInvalid(
           `${where} returns ${found.length} tensors as ${quoted(output.name)}; ` +
             `expected ${count}`,
         );
@@ -389,11 +396,11 @@ function ofFunction(definition: FunctionDef): Where {
 
 function checkNesting(scope: Scope, name: string, where: Where): void {
   if (scope.depth >= CALL_DEPTH_MAX) {
-    throw invalid(`${where}: calls are nested more than ${CALL_DEPTH_MAX} deep`);
+    throw modelInvalid(`${where}: calls are nested more than ${CALL_DEPTH_MAX} deep`);
   }
   for (let outer: Scope | undefined = scope; outer !== undefined; outer = outer.parent) {
     if (outer.body.definition?.signature.name === name) {
-      throw invalid(`${where}: function ${quoted(name)} calls itself`);
+      throw modelInvalid(`${where}: function ${quoted(name)} calls itself`);
     }
   }
 }

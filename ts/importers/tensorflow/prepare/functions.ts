@@ -1,9 +1,10 @@
 // The functions of a model on demand, each flattened once per set of attributes. Importer's worker
 // thread.
+import { modelInvalid } from '../../../base/errors.js';
 import type { FlatFunction, FunctionDef, FunctionRef, GraphDef, NodeDef } from '../types.js';
 import { attributesKey, functionsIn } from './attributes.js';
 import { hasStateEffect } from './effects.js';
-import { invalid, quoted } from './errors.js';
+import { quoted } from './errors.js';
 import type { Flattener } from './flatten.js';
 import { checkAcyclic } from './prune.js';
 
@@ -39,7 +40,7 @@ export class Functions {
     const path = new Set<string>();
     const work: { name: string; callees: string[] }[] = [];
     const enter = (name: string): void => {
-      if (path.has(name)) throw invalid(`function ${quoted(name)} calls itself`);
+      if (path.has(name)) throw modelInvalid(`function ${quoted(name)} calls itself`);
       if (this.#finite.has(name)) return;
       path.add(name);
       work.push({ name, callees: this.#callees(name) });

@@ -1,5 +1,6 @@
 // Prepares the contents of a model's files for lowering: calls inlined, variables and tables
 // filled. Importer's worker thread (reads assets and small parts of the checkpoint).
+import { INIT_SIGNATURE } from '../../../base/signatures.js';
 import type { OpTable } from '../proto/op-defs.js';
 import type {
   Checkpoint,
@@ -15,7 +16,6 @@ import { Functions } from './functions.js';
 import { initialise, parseTensorName } from './initialise.js';
 import { checkAcyclic, type EffectOf, reachable, taintedNodes } from './prune.js';
 
-const INIT_SIGNATURE = '__saved_model_init_op';
 /**
  * Above this number of signatures, their needs are determined once for all of them, including the
  * nodes that make their inputs.

@@ -1,6 +1,7 @@
 // Puts a model into the state in which a session would serve it: runs restore op, then init op, in
 // the interpreter with the assets fed, as TensorFlow's loaders do. Importer's worker thread.
 // Source: tensorflow/cc/saved_model/loader.cc; contrib/session_bundle/session_bundle.cc.
+import { modelInvalid } from '../../../base/errors.js';
 import type {
   Checkpoint,
   FlatGraph,
@@ -12,7 +13,7 @@ import type {
   TableContents,
   Tensor,
 } from '../types.js';
-import { invalid, quoted } from './errors.js';
+import { quoted } from './errors.js';
 import { Run, runBudget, type Session, type Value } from './interpreter.js';
 import { KERNELS } from './kernels/index.js';
 import { WARNINGS_MAX } from './limits.js';
@@ -121,7 +122,7 @@ class Initialising {
       const texts = [...lost].map(
         ([failure, names]) => `${listed(names, ', ')} by ${described(failure)}`,
       );
-      throw invalid(`could not be initialised: ${listed(texts)}`);
+      throw modelInvalid(`could not be initialised: ${listed(texts)}`);
     }
     for (const failure of this.#failures) this.#warn(`not run: ${described(failure)}`);
   }

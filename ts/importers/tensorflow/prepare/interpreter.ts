@@ -2,7 +2,7 @@
 // A node that cannot be run fails alone, together with nodes that need its result; resources that
 // it would have changed become spoiled. Uses work lists instead of recursion, except for branches
 // of If and Case. Importer's worker thread.
-import { ServalError } from '../../../base/errors.js';
+import { ServalError, modelInvalid } from '../../../base/errors.js';
 import type {
   Checkpoint,
   FlatFunction,
@@ -13,7 +13,6 @@ import type {
   Tensor,
 } from '../types.js';
 import { hasStateEffect } from './effects.js';
-import { invalid } from './errors.js';
 import { COMPUTED_ELEMENTS_SUM_MAX, RUN_DEPTH_MAX, RUN_STEPS_MAX } from './limits.js';
 import { refKey } from './prune.js';
 import type { Failure, SessionState } from './state.js';
@@ -69,12 +68,12 @@ export function runBudget(): Pick<Session, 'step' | 'spend'> {
     step() {
       steps += 1;
       if (steps <= RUN_STEPS_MAX) return;
-      throw invalid(`initialising runs more than ${RUN_STEPS_MAX} nodes`);
+      throw modelInvalid(`initialising runs more than ${RUN_STEPS_MAX} nodes`);
     },
     spend(elements) {
       spent += elements;
       if (spent > COMPUTED_ELEMENTS_SUM_MAX) {
-        throw invalid(`initialising computes more than ${COMPUTED_ELEMENTS_SUM_MAX} elements`);
+        throw modelInvalid(`initialising computes more than ${COMPUTED_ELEMENTS_SUM_MAX} elements`);
       }
     },
   };
@@ -171,7 +170,8 @@ export class Run {
 
   #runKernel(node: FlatNode, inputs: readonly Value[]): Outcome {
     const kernel = Object.hasOwn(this.#kernels, node.op) ? this.#kernels[node.op] : undefined;
-    if (kernel === undefined) return this.#failNew(node, 'the operator is not run while loading');
+    if (kernel === undefined)
+      return this.#failNew(node, 'the operator is not supported while loading');
     try {
       this.#session.step();
       const call = (ref: FunctionRef, values: readonly Value[]): readonly Value[] =>
@@ -214,11 +214,11 @@ export class Run {
 
   #callFunction(ref: FunctionRef, inputs: readonly Value[]): readonly Value[] {
     if (this.#depth >= RUN_DEPTH_MAX) {
-      throw invalid(`functions are nested more than ${RUN_DEPTH_MAX} deep`);
+      throw modelInvalid(`functions are nested more than ${RUN_DEPTH_MAX} deep`);
     }
     const body = this.#session.function(ref);
     if (body.args.length !== inputs.length) {
-      throw invalid(
+      throw modelInvalid(
         `function ${ref.name} takes ${body.args.length} arguments, ` + `got ${inputs.length}`,
       );
     }
@@ -235,5 +235,5 @@ export class Run {
 }
 
 function failed({ op, node, reason }: Failure): ServalError {
-  return invalid(`${op} ${JSON.stringify(node)}: ${reason}`);
+  return modelInvalid(`${op} ${JSON.stringify(node)}: ${reason}`);
 }

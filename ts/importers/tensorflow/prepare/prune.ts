@@ -1,8 +1,9 @@
 // Finds the part of a flat graph that some tensors need, and cycles. Uses work lists instead of
 // recursion. Importer's worker thread; pure.
+import { modelInvalid } from '../../../base/errors.js';
 import type { FlatGraph, FlatNode, Ref } from '../types.js';
 import { hasStateEffect } from './effects.js';
-import { invalid, quoted } from './errors.js';
+import { quoted } from './errors.js';
 
 const SHOWN_CYCLE_NODES = 8;
 /** Whether a node's functions have effects, as known by the caller; by default they have none. */
@@ -137,7 +138,7 @@ export function checkAcyclic(graph: FlatGraph, where: string): void {
     const work: { name: string; before: readonly string[]; next: number }[] = [];
     const enter = (name: string): void => {
       if (done.has(name)) return;
-      if (path.has(name)) throw invalid(`${where} runs in a circle: ${circle(path, name)}`);
+      if (path.has(name)) throw modelInvalid(`${where} has a cycle: ${circle(path, name)}`);
       path.add(name);
       work.push({ name, before: before(graph, name), next: 0 });
     };

@@ -1,10 +1,11 @@
 // One graph or one function call during flattening: its nodes by name, its arguments, and resolving
 // input names. Importer's worker thread. Source: tensorflow/core/framework/function.proto (spelling
 // of inputs in bodies), node_def.proto.
+import { modelInvalid } from '../../../base/errors.js';
 import type { OpTable } from '../proto/op-defs.js';
 import type { ArgDef, Attributes, FunctionDef, GraphDef, NodeDef } from '../types.js';
 import { attributeOf, hasPlaceholders, substituted, withDefaults } from './attributes.js';
-import { invalid, quoted } from './errors.js';
+import { quoted } from './errors.js';
 import { FLAT_EDGES_MAX } from './limits.js';
 
 /** One output argument of a node: `count` consecutive tensors. */
@@ -103,9 +104,9 @@ export function argumentCount(argument: ArgDef, attributes: Attributes, where: W
     return 1;
   }
   const attribute = argument.typeListAttr || argument.numberAttr;
-  throw invalid(
-    `${where}: expected attribute ${quoted(attribute)} to say how many tensors ` +
-      `argument ${quoted(argument.name)} has`,
+  throw modelInvalid(
+    `${where}: expected attribute ${quoted(attribute)} with the number of tensors of ` +
+      `argument ${quoted(argument.name)}`,
   );
 }
 
@@ -200,9 +201,9 @@ export class Resolver {
     let count = 0;
     for (const output of outputs) count += output.count;
     if (output >= count) {
-      throw invalid(
-        `${where} takes output ${output} of node ${quoted(node.name)}, ` +
-          `but operator ${quoted(node.op)} has ${count} there`,
+      throw modelInvalid(
+        `${where} refers to output ${output} of node ${quoted(node.name)}, ` +
+          `but operator ${quoted(node.op)} has ${count}`,
       );
     }
   }
@@ -210,7 +211,8 @@ export class Resolver {
   #bodyTargets(scope: Scope, text: string, where: Where): readonly Target[] {
     const [name = '', argument = '', index] = text.split(':');
     const node = this.#existing(scope, name, where);
-    if (argument === '') throw invalid(`${where} takes ${quoted(text)}: expected "node:output:0"`);
+    if (argument === '')
+      throw modelInvalid(`${where} takes ${quoted(text)}: expected "node:output:0"`);
     const outputs = this.outputs(node, this.attributes(scope, node));
     const offset = index === undefined ? undefined : portNumber(index, text, where);
     // Nothing can run an operator that the table does not have; it is reported by its name later.
@@ -223,24 +225,24 @@ export class Resolver {
       }
       if (offset === undefined) return targetsOf(scope, name, start, output.count);
       if (offset < output.count) return [{ scope, local: name, output: start + offset }];
-      throw invalid(
-        `${where} takes ${quoted(text)}, but output ${quoted(argument)} of operator ` +
-          `${quoted(node.op)} has ${output.count} tensors there`,
+      throw modelInvalid(
+        `${where} refers to ${quoted(text)}, but output ${quoted(argument)} of operator ` +
+          `${quoted(node.op)} has ${output.count} tensors`,
       );
     }
-    throw invalid(
-      `${where} takes ${quoted(text)}, but operator ${quoted(node.op)} has no output ` +
+    throw modelInvalid(
+      `${where} refers to ${quoted(text)}, but operator ${quoted(node.op)} has no output ` +
         quoted(argument),
     );
   }
 
   #existing(scope: Scope, name: string, where: Where): NodeDef {
     if (scope.body.duplicates.has(name)) {
-      throw invalid(`${where} names ${quoted(name)}, and there are two nodes of this name`);
+      throw modelInvalid(`${where} refers to ${quoted(name)}, but two nodes have this name`);
     }
     const node = scope.body.byName.get(name);
     if (node === undefined) {
-      throw invalid(`${where} names ${quoted(name)}, and there is no node of this name`);
+      throw modelInvalid(`${where} refers to ${quoted(name)}, but no node has this name`);
     }
     return node;
   }
@@ -261,11 +263,11 @@ function argumentTargets(
   const offset = portNumber(index, text, where);
   const target = scope.arguments[start + offset];
   if (offset < count && target !== undefined) return [target];
-  throw invalid(`${where} takes ${quoted(text)}, but the argument has ${count} tensors there`);
+  throw modelInvalid(`${where} refers to ${quoted(text)}, but the argument has ${count} tensors`);
 }
 
 function portNumber(digits: string, text: string, where: Where): number {
   const output = /^\d{1,9}$/.test(digits) ? Number(digits) : NaN;
   if (!Number.isNaN(output)) return output;
-  throw invalid(`${where} takes ${quoted(text)}: expected an output number`);
+  throw modelInvalid(`${where} refers to ${quoted(text)}: expected an output number`);
 }

@@ -1,8 +1,9 @@
 // A hash table during initialisation. Importer's worker thread; pure. Source:
 // tensorflow/core/kernels/lookup_table_op, initializable_lookup_table.
+import { modelInvalid } from '../../../base/errors.js';
 import type { Dtype, FlatNode, TableContents, Tensor } from '../types.js';
 import { typeAttribute } from './attributes.js';
-import { invalid, quoted } from './errors.js';
+import { quoted } from './errors.js';
 import { TABLE_ENTRIES_MAX } from './limits.js';
 import { type Element, elementName, elementsOf, tensorFrom } from './tensors.js';
 
@@ -43,7 +44,7 @@ export class Table {
     this.#entries = new Map();
     this.insert(keys, values);
     if (this.isStatic && wasInitialised && !sameEntries(before, this.#entries)) {
-      throw invalid('the table was already initialised with other contents');
+      throw modelInvalid('the table is already initialised with different contents');
     }
   }
 
@@ -57,7 +58,7 @@ export class Table {
     const valueElements = elementsOf(values);
     const rows = keyElements.length;
     if (keys.shape.some((dim, axis) => values.shape[axis] !== dim)) {
-      throw invalid(
+      throw modelInvalid(
         `expected a value for each key, got keys [${keys.shape.join(', ')}] and ` +
           `values [${values.shape.join(', ')}]`,
       );
@@ -79,7 +80,8 @@ export class Table {
    * values are vectors.
    */
   find(key: Element): Element | undefined {
-    if (this.#valueShape.length > 0) throw invalid('the table holds vectors');
+    if (this.#valueShape.length > 0)
+      throw modelInvalid('expected a table of scalars, got one of vectors');
     return this.#entries.get(elementName(key))?.value[0];
   }
 
@@ -106,7 +108,7 @@ export class Table {
 
   #checkTypes(keys: Tensor, values: Tensor): void {
     if (keys.dtype === this.keyDtype && values.dtype === this.valueDtype) return;
-    throw invalid(
+    throw modelInvalid(
       `expected keys of ${this.keyDtype} and values of ${this.valueDtype}, got ` +
         `${keys.dtype} and ${values.dtype}`,
     );
@@ -117,14 +119,14 @@ export class Table {
     if (this.#emptyKeys.has(name)) return;
     const known = this.#entries.get(name);
     if (this.isStatic && known !== undefined && !sameValue(known.value, value)) {
-      throw invalid(
-        `key ${quoted(name)} has value ${value.map(elementName).join(' ')} and, ` +
-          `before, ${known.value.map(elementName).join(' ')}`,
+      throw modelInvalid(
+        `key ${quoted(name)} has two values: ${value.map(elementName).join(' ')} and ` +
+          `${known.value.map(elementName).join(' ')}`,
       );
     }
     this.#entries.set(name, { key, value });
     if (this.#entries.size > TABLE_ENTRIES_MAX) {
-      throw invalid(`the table has more than ${TABLE_ENTRIES_MAX} entries`);
+      throw modelInvalid(`the table has more than ${TABLE_ENTRIES_MAX} entries`);
     }
   }
 }

@@ -1,34 +1,33 @@
 // Elements of constants during initialisation: reading them, building tensors from them, and moving
 // them without interpreting them. Importer's worker thread (reads files).
 import { closeSync, openSync, readSync } from 'node:fs';
+import { modelInvalid } from '../../../base/errors.js';
+import { elementCountWithin } from '../../../model/shape.js';
 import { crc32c, maskCrc } from '../../../protobuf/crc32c.js';
 import { DATA_TYPES, isQuantized } from '../../../model/datatype.js';
 import type { Elements, Scalar } from '../../../model/datatype.js';
 import type { Dtype, Tensor } from '../types.js';
-import { invalid } from './errors.js';
 import { COMPUTED_ELEMENTS_MAX } from './limits.js';
 
 /** Bytes of one element. Errors: ModelInvalid for strings and handles. */
 export function elementBytes(dtype: Dtype): number {
   const { bytes } = DATA_TYPES[dtype];
-  if (bytes === 0) throw invalid(`expected numbers, got ${dtype}`);
+  if (bytes === 0) throw modelInvalid(`expected numbers, got ${dtype}`);
   return bytes;
 }
 
 /** Errors: ModelInvalid above the limit of one computed tensor. */
-export function elementCount(shape: readonly number[]): number {
-  let count = 1;
-  for (const dim of shape) {
-    if (!Number.isSafeInteger(dim) || dim < 0) throw invalid(`shape [${shape.join(', ')}]`);
-    count *= dim;
-  }
-  if (count <= COMPUTED_ELEMENTS_MAX) return count;
-  throw invalid(`shape [${shape.join(', ')}] has more than ${COMPUTED_ELEMENTS_MAX} elements`);
+export function computedCount(shape: readonly number[]): number {
+  const count = elementCountWithin(shape, COMPUTED_ELEMENTS_MAX);
+  if (count !== undefined) return count;
+  const why = `unknown dimensions or more than ${COMPUTED_ELEMENTS_MAX} elements`;
+  throw modelInvalid(`shape [${shape.join(', ')}] has ${why}`);
 }
 
 function elementsIn(dtype: Dtype): Elements {
   const { elements } = DATA_TYPES[dtype];
-  if (elements === undefined || isQuantized(dtype)) throw invalid(`cannot compute with ${dtype}`);
+  if (elements === undefined || isQuantized(dtype))
+    throw modelInvalid(`cannot compute with ${dtype}`);
   return elements;
 }
 
@@ -38,7 +37,7 @@ function elementsIn(dtype: Dtype): Elements {
  */
 export function bytesOf(tensor: Tensor): Uint8Array {
   const { data } = tensor;
-  const expected = elementCount(tensor.shape) * elementBytes(tensor.dtype);
+  const expected = computedCount(tensor.shape) * elementBytes(tensor.dtype);
   let bytes: Uint8Array;
   switch (data.kind) {
     case 'bytes':
@@ -53,21 +52,21 @@ export function bytesOf(tensor: Tensor): Uint8Array {
       if (expected > 0) (bytes as Buffer).fill(data.element);
       break;
     case 'strings':
-      throw invalid('expected numbers, got strings');
+      throw modelInvalid('expected numbers, got strings');
   }
   if (bytes.length !== expected) throw wrongSize(expected, bytes.length);
   return bytes;
 }
 
 function wrongSize(expected: number, got: number): Error {
-  return invalid(`expected ${expected} bytes of elements, got ${got}`);
+  return modelInvalid(`expected ${expected} bytes of elements, got ${got}`);
 }
 
 function opened(path: string): number {
   try {
     return openSync(path, 'r');
   } catch (error) {
-    throw invalid((error as Error).message);
+    throw modelInvalid((error as Error).message);
   }
 }
 
@@ -82,14 +81,15 @@ function readElements(
   try {
     for (let done = 0; done < byteLength; ) {
       const read = readSync(file, bytes, done, byteLength - done, offset + done);
-      if (read === 0) throw invalid(`${path}: ends within the ${byteLength} bytes at ${offset}`);
+      if (read === 0)
+        throw modelInvalid(`${path}: the file ends within the ${byteLength} bytes at ${offset}`);
       done += read;
     }
   } finally {
     closeSync(file);
   }
   if (maskedCrc32c !== undefined && maskCrc(crc32c(bytes)) !== maskedCrc32c) {
-    throw invalid(`${path}: the ${byteLength} bytes at ${offset} do not have their checksum`);
+    throw modelInvalid(`${path}: the ${byteLength} bytes at ${offset} do not match their checksum`);
   }
   return bytes;
 }
@@ -128,12 +128,12 @@ export function stringsTensor(shape: readonly number[], values: readonly Uint8Ar
 export function stringsOf(tensor: Tensor): readonly Uint8Array[] {
   const { data, shape } = tensor;
   if (tensor.dtype !== 'string' || data.kind === 'bytes' || data.kind === 'file') {
-    throw invalid(`expected strings, got ${tensor.dtype}`);
+    throw modelInvalid(`expected strings, got ${tensor.dtype}`);
   }
-  const count = elementCount(shape);
+  const count = computedCount(shape);
   if (data.kind === 'fill') return new Array<Uint8Array>(count).fill(data.element);
   if (data.values.length === count) return data.values;
-  throw invalid(`expected ${count} strings, got ${data.values.length}`);
+  throw modelInvalid(`expected ${count} strings, got ${data.values.length}`);
 }
 
 /** A number, or a string's bytes. */
@@ -169,7 +169,7 @@ export function latin1(bytes: Uint8Array): string {
 export function scalarOf(tensor: Tensor): Scalar {
   const [value, ...more] = numbersOf(tensor);
   if (value !== undefined && more.length === 0) return value;
-  throw invalid(`expected one number, got shape [${tensor.shape.join(', ')}]`);
+  throw modelInvalid(`expected one number, got shape [${tensor.shape.join(', ')}]`);
 }
 
 /** Small integers such as sizes and axes. Errors: ModelInvalid if one is not. */
@@ -177,7 +177,7 @@ export function integersOf(tensor: Tensor): number[] {
   return numbersOf(tensor).map((value) => {
     const number = Number(value);
     if (Number.isSafeInteger(number)) return number;
-    throw invalid(`expected a whole number, got ${value}`);
+    throw modelInvalid(`expected a whole number, got ${value}`);
   });
 }
 
@@ -191,7 +191,8 @@ export function picked(
   shape: readonly number[],
 ): Tensor {
   const dtype = sources[0]?.dtype ?? 'float';
-  if (sources.some((source) => source.dtype !== dtype)) throw invalid('types of inputs differ');
+  if (sources.some((source) => source.dtype !== dtype))
+    throw modelInvalid('types of inputs differ');
   if (dtype === 'string') {
     const all = sources.flatMap((source) => stringsOf(source));
     return stringsTensor(

@@ -1,5 +1,6 @@
 // Reads tensorflow.AttrValue and NameAttrList. Importer's worker thread; pure.
 // Source: tensorflow/core/framework/attr_value.proto.
+import { modelInvalid } from '../../../base/errors.js';
 import type { WireReader } from '../../../protobuf/reader.js';
 import type {
   Attribute,
@@ -17,7 +18,6 @@ import {
   OBJECT_ITEMS,
   STRING_ITEMS,
   lastInt64,
-  modelInvalid,
   readBool,
   readBytes,
   readFloats,

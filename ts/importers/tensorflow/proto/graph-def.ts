@@ -1,16 +1,11 @@
 // Reads tensorflow.GraphDef, NodeDef and FunctionDef. Importer's worker thread; pure.
 // Source: tensorflow/core/framework/{graph,node_def,function,versions}.proto.
+import { modelInvalid } from '../../../base/errors.js';
 import type { WireReader } from '../../../protobuf/reader.js';
 import type { Attribute, FunctionDef, GraphDef, NodeDef, OpDef } from '../types.js';
 import { readAttribute } from './attr-value.js';
 import { readOpDef } from './op-def.js';
-import {
-  NODE_ITEMS,
-  OBJECT_ITEMS,
-  modelInvalid,
-  readInteger,
-  readMapEntry,
-} from './read-context.js';
+import { NODE_ITEMS, OBJECT_ITEMS, readInteger, readMapEntry } from './read-context.js';
 import type { ReadContext } from './read-context.js';
 
 /** Errors: ModelInvalid: not protobuf, above a limit, two nodes or functions of one name. */

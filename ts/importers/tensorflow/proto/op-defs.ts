@@ -1,6 +1,7 @@
 // Arguments and attribute defaults of operators: TensorFlow's own registry (generated), the
 // functions of the model, and the operators that the model itself describes. Importer's worker
 // thread; pure. Source: TensorFlow 2.21's registry; FunctionLibraryDefinition::LookUp.
+import { modelInvalid } from '../../../base/errors.js';
 import type {
   ArgDef,
   Attribute,
@@ -15,7 +16,6 @@ import { isDtype } from '../../../model/datatype.js';
 import { OP_DEFS_1 } from './generated/op-defs-1.js';
 import { OP_DEFS_2 } from './generated/op-defs-2.js';
 import { OP_DEFS_3 } from './generated/op-defs-3.js';
-import { modelInvalid } from './read-context.js';
 
 /** Maximum tensors of one argument list. */
 const ARGUMENTS_MAX = 1_048_576;

@@ -1,7 +1,7 @@
 // Shared state of all readers of one TensorFlow file: the location of its bytes on disk, and the
 // remaining limits. Importer's worker thread; pure.
 import type { WireReader } from '../../../protobuf/reader.js';
-import { ErrorCode, ServalError } from '../../../base/errors.js';
+import { modelInvalid } from '../../../base/errors.js';
 import type { TensorData } from '../types.js';
 
 /**
@@ -27,11 +27,6 @@ export const LARGE_TENSOR_BYTES = 1024;
 
 const UINT32_RANGE = 4_294_967_296;
 const INT64_SIGN = 2_147_483_648;
-
-/** The error for a model that violates its format. */
-export function modelInvalid(message: string): ServalError {
-  return new ServalError(ErrorCode.ModelInvalid, message);
-}
 
 /** A message's bytes as they are in a file. */
 export interface FileBytes {
@@ -79,7 +74,7 @@ export class ReadContext {
     if (this.#expandedBytes <= EXPANDED_BYTES_MAX) return;
     throw modelInvalid(
       `${what}: expected repeated values of at most ${EXPANDED_BYTES_MAX} bytes ` +
-        `in all tensors together, got ${this.#expandedBytes}`,
+        `in all tensors, got ${this.#expandedBytes}`,
     );
   }
 

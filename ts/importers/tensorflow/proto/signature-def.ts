@@ -1,8 +1,9 @@
 // Reads tensorflow.SignatureDef, TensorInfo and AssetFileDef. Importer's worker thread; pure.
 // Source: tensorflow/core/protobuf/meta_graph.proto.
+import { modelInvalid } from '../../../base/errors.js';
 import type { WireReader } from '../../../protobuf/reader.js';
 import type { SignatureDef, Tensor, TensorInfoDef, TensorShapeDef } from '../types.js';
-import { NESTING_MAX, OBJECT_ITEMS, modelInvalid, readMapEntry } from './read-context.js';
+import { NESTING_MAX, OBJECT_ITEMS, readMapEntry } from './read-context.js';
 import type { ReadContext } from './read-context.js';
 import { readTensor } from './tensor-proto.js';
 import { readShapeDef } from './tensor-shape.js';

@@ -1,10 +1,12 @@
 // Reads tensorflow.TensorProto into a Tensor. Importer's worker thread; pure. Source:
 // tensorflow/core/framework/tensor.proto; Tensor::FromProto: the last typed value repeats, no value
 // at all means zeros.
+import { modelInvalid } from '../../../base/errors.js';
+import { elementCountWithin } from '../../../model/shape.js';
 import type { WireReader } from '../../../protobuf/reader.js';
 import type { Dtype, Tensor, TensorData } from '../types.js';
 import { DATA_TYPES, dtypeOfCode, elementBytes } from '../../../model/datatype.js';
-import { LARGE_TENSOR_BYTES, OBJECT_ITEMS, STRING_ITEMS, modelInvalid } from './read-context.js';
+import { LARGE_TENSOR_BYTES, OBJECT_ITEMS, STRING_ITEMS } from './read-context.js';
 import type { ReadContext } from './read-context.js';
 import { readFullShape } from './tensor-shape.js';
 
@@ -53,7 +55,7 @@ export function readTensor(reader: WireReader, context: ReadContext): Tensor | u
   }
   const dtype = dtypeOfCode(code);
   if (dtype === undefined) return undefined;
-  const form = { dtype, shape, count: elementCount(dtype, shape) };
+  const form = { dtype, shape, count: countOf(dtype, shape) };
   const data =
     content.length > 0 ? contentData(content, form, context) : typedData(values, form, context);
   return { dtype, shape, data };
@@ -68,14 +70,14 @@ export function readTypedValues(
   shape: readonly number[],
   context: ReadContext,
 ): TensorData {
-  return typedData(reader, { dtype, shape, count: elementCount(dtype, shape) }, context);
+  return typedData(reader, { dtype, shape, count: countOf(dtype, shape) }, context);
 }
 
 /** Errors: ModelInvalid if the byte count would exceed 2^53. */
-export function elementCount(dtype: Dtype, shape: readonly number[]): number {
-  if (shape.includes(0)) return 0;
-  const count = shape.reduce((product, size) => product * size, 1);
-  if (count * Math.max(1, elementBytes(dtype)) <= Number.MAX_SAFE_INTEGER) return count;
+function countOf(dtype: Dtype, shape: readonly number[]): number {
+  const max = Math.floor(Number.MAX_SAFE_INTEGER / Math.max(1, elementBytes(dtype)));
+  const count = elementCountWithin(shape, max);
+  if (count !== undefined) return count;
   throw modelInvalid(`TensorProto: ${dtype}[${shape.join(',')}] has too many elements`);
 }
 
@@ -104,7 +106,7 @@ function contentStrings(
   context: ReadContext,
 ): readonly Uint8Array[] {
   const fail = (): never => {
-    throw contentError(`${form.count} lengths and as many strings`, form, content);
+    throw contentError(`${form.count} lengths and the same number of strings`, form, content);
   };
   // Each element has at least one byte here.
   if (form.count > content.length) fail();
@@ -181,7 +183,7 @@ function fixedBytes(
     bytes += run.length;
   });
   if (bytes % size !== 0) {
-    throw modelInvalid(`TensorProto: ${form.dtype}: expected pairs of numbers, got an odd one`);
+    throw modelInvalid(`TensorProto: ${form.dtype}: expected pairs of numbers, got an odd count`);
   }
   const [first] = runs;
   if (first !== undefined && first.length === total) return context.rawData(first);

@@ -1,8 +1,9 @@
 // Reads tensorflow.TensorShapeProto. Importer's worker thread; pure.
 // Source: tensorflow/core/framework/tensor_shape.proto.
+import { modelInvalid } from '../../../base/errors.js';
 import type { WireReader } from '../../../protobuf/reader.js';
 import type { Shape, TensorShapeDef } from '../types.js';
-import { modelInvalid, readBool, readInt64 } from './read-context.js';
+import { readBool, readInt64 } from './read-context.js';
 
 /** TensorFlow's own limit. */
 export const RANK_MAX = 254;

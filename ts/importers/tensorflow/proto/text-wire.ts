@@ -1,7 +1,7 @@
 // Converts protobuf's text form to the binary one by a schema, so that one reader serves both.
 // Importer's worker thread; pure. Source: protobuf.dev, text format language specification.
 import { isUtf8 } from 'node:buffer';
-import { ErrorCode, ServalError } from '../../../base/errors.js';
+import { ErrorCode, ServalError, modelInvalid } from '../../../base/errors.js';
 import { ANY } from '../../../protobuf/generated/any.js';
 import { ASSET_FILE, SIGNATURES } from '../../../protobuf/generated/session-bundle.js';
 import { ASSET_FILE_DEF, GRAPH_DEF } from '../../../protobuf/generated/tensorflow-graph.js';
@@ -21,7 +21,6 @@ import type {
   TextValue,
 } from '../../../protobuf/text-format.js';
 import { ProtobufWriter } from '../../../protobuf/writer.js';
-import { modelInvalid } from './read-context.js';
 
 /** Messages that an expanded Any may contain here. */
 const ANY_MESSAGES: ReadonlyMap<string, MessageSchema> = new Map([

@@ -1,5 +1,6 @@
 // CORS: response headers for web pages of allowed origins, and preflight responses. Inactive
 // without --cors-origins. The listener's thread. Source: Fetch 3.2; tfserving.md 1.1.
+import { TEXT_TYPE } from '../../../base/media-types.js';
 import {
   headerName,
   type EngineRoute,
@@ -34,7 +35,6 @@ const EXPOSED =
 /** How long browsers may cache a preflight response. */
 const PREFLIGHT_SECONDS = 7200;
 const VARY: readonly string[] = ['Vary', 'Origin'];
-const TEXT_TYPE = 'text/plain';
 
 export class Cors {
   /** Headers of a preflight response, besides headersFor(). */

@@ -4,11 +4,11 @@
 // and are not checked. Control plane; the listener's thread. Source: Fetch (Origin,
 // Sec-Fetch-Site); RFC 6454 7.
 import { hostname } from 'node:os';
+import { JSON_TYPE } from '../../../base/media-types.js';
 import type { EngineRoute, HttpExchange, RequestHead, Route } from '../listener.js';
 import { isLoopback } from '../../../access/policy.js';
 
 const FORBIDDEN = 403;
-const JSON_TYPE = 'application/json';
 const TEXT_MAX = 128;
 /** Sec-Fetch-Site values of a call that no other site was involved in. */
 const OWN_SITES: ReadonlySet<string> = new Set(['same-origin', 'none']);

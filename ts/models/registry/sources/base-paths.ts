@@ -2,7 +2,7 @@
 // the last scan. Control plane, main thread. Source: tfserving.md 3.3, 3.5.
 import { join } from 'node:path';
 import { ErrorCode, ServalError } from '../../../base/errors.js';
-import { PLAN_PLATFORM, type ModelFormat } from '../../../importers/run/model-files.js';
+import { TENSORRT_PLATFORM, type ModelFormat } from '../../../importers/run/model-files.js';
 import { TABULAR_PLATFORMS } from '../../../model/platforms.js';
 import { parseBatchingParameters } from '../../config/batching-parameters.js';
 import type { BatchingParameters } from '../../../model/batching-parameters.js';
@@ -32,7 +32,7 @@ const PLATFORMS_OF: Readonly<Record<ModelFormat, readonly string[]>> = {
   spark: ['spark', TABULAR_PLATFORMS.spark],
   mleap: ['mleap', TABULAR_PLATFORMS.mleap],
   pmml: ['pmml', TABULAR_PLATFORMS.pmml],
-  plan: ['tensorrt', PLAN_PLATFORM],
+  plan: ['tensorrt', TENSORRT_PLATFORM],
   // The load finds out which of the two it is.
   archive: ['spark', TABULAR_PLATFORMS.spark, 'mleap', TABULAR_PLATFORMS.mleap],
   null: [],

@@ -2,7 +2,7 @@
 // desired, and the files that replace the repository's own. Control plane, main thread.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { ControlSettings } from '../../../config/config.js';
+import type { ModelControlSettings } from '../../../config/config.js';
 import { ErrorCode, ServalError } from '../../../base/errors.js';
 import { tritonConfigFromJson } from '../../config/triton-config.js';
 import type { TritonConfigResult } from '../../config/triton-config.js';
@@ -34,7 +34,7 @@ const FILE_DEPTH_MAX = 16;
 const NAME_CLASHES = ['EEXIST', 'ENOTDIR', 'EISDIR', 'ENAMETOOLONG'];
 
 export class ExplicitModels {
-  readonly #control: Pick<ControlSettings, 'mode' | 'loadModels'>;
+  readonly #control: Pick<ModelControlSettings, 'mode' | 'loadModels'>;
   readonly #uploads: UploadFolders;
   readonly #overrides = new Map<string, TakenOverride>();
   /** Set by load and unload calls; overrides the settings. */
@@ -42,7 +42,7 @@ export class ExplicitModels {
   /** Name -> versions that served when the model was unloaded. */
   readonly #unloaded = new Map<string, readonly string[]>();
 
-  constructor(control: Pick<ControlSettings, 'mode' | 'loadModels'>, tempRoot?: string) {
+  constructor(control: Pick<ModelControlSettings, 'mode' | 'loadModels'>, tempRoot?: string) {
     this.#control = control;
     this.#uploads = new UploadFolders(tempRoot);
   }

@@ -3,13 +3,18 @@
 // reported with it and does not affect the others.
 import { createHash } from 'node:crypto';
 import { basename, extname, isAbsolute, join } from 'node:path';
+import { invalidArgument } from '../../../base/errors.js';
 import { MODELS_MAX } from '../../../base/limits.js';
 import { echo } from '../../../base/text.js';
 import { read } from '../../../protobuf/schema.js';
 import { readConfigText } from '../../../protobuf/text-format.js';
 import { readLabels } from '../../config/label-file.js';
-import { modelFileOf, PLAN_FILE, PLAN_PLATFORM } from '../../../importers/run/model-files.js';
-import { NULL_BACKEND, PLAN_BACKEND } from '../../config/triton-checks.js';
+import {
+  modelFileOf,
+  TENSORRT_FILE,
+  TENSORRT_PLATFORM,
+} from '../../../importers/run/model-files.js';
+import { NULL_BACKEND, TENSORRT_BACKEND } from '../../config/triton-checks.js';
 import { parseTritonConfig, versionPolicyOf } from '../../config/triton-config.js';
 import type { TritonConfigResult } from '../../config/triton-config.js';
 import type { TritonConfig } from '../../config/types.js';
@@ -17,7 +22,6 @@ import type { ConfigProblem } from '../../../protobuf/problem.js';
 import {
   checkModelName,
   fingerprint,
-  invalid,
   isGone,
   listFolder,
   mapLimited,
@@ -100,7 +104,8 @@ export async function scanRepository(path: string, rules: ScanRules): Promise<So
     return undefined;
   });
   const models = found.filter((model) => model !== undefined);
-  if (models.length > MODELS_MAX) throw invalid(path, `expected at most ${MODELS_MAX} models`);
+  if (models.length > MODELS_MAX)
+    throw invalidArgument(path, `expected at most ${MODELS_MAX} models`);
   const empty = models.length === 0 && rules.wants === undefined;
   if (empty) problems.push(`${path} contains no model folders`);
   problems.push(...notes);
@@ -309,15 +314,15 @@ function digest(parts: readonly string[]): string {
 /** Returns undefined if versions have no file. */
 function configuredFile(config: TritonConfig | undefined): string | undefined {
   if (config?.['backend'] === NULL_BACKEND) return undefined;
-  const standard = configuredPlatform(config) === PLAN_PLATFORM ? PLAN_FILE : MODEL_FILE;
+  const standard = configuredPlatform(config) === TENSORRT_PLATFORM ? TENSORRT_FILE : MODEL_FILE;
   return String(config?.['default_model_filename'] || standard);
 }
 
 /** The platform that the configuration states; "" = none. */
 function configuredPlatform(config: TritonConfig | undefined): string {
   const platform = read.text(config ?? {}, 'platform');
-  const isPlan = platform === '' && read.text(config ?? {}, 'backend') === PLAN_BACKEND;
-  return isPlan ? PLAN_PLATFORM : platform;
+  const isTensorRt = platform === '' && read.text(config ?? {}, 'backend') === TENSORRT_BACKEND;
+  return isTensorRt ? TENSORRT_PLATFORM : platform;
 }
 
 export function unreadable(path: string, error: Error): SourceScan {
@@ -325,7 +330,7 @@ export function unreadable(path: string, error: Error): SourceScan {
 }
 
 export async function requireFolder(path: string): Promise<void> {
-  if (!(await requirePath(path)).isDirectory()) throw invalid(path, 'expected a folder');
+  if (!(await requirePath(path)).isDirectory()) throw invalidArgument(path, 'expected a folder');
 }
 
 /** Removes models with duplicate names, keeping the first; sorted by name. */

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import { lstat, readdir, stat } from 'node:fs/promises';
 import { basename, extname, join } from 'node:path';
-import { ErrorCode, ServalError } from '../../../base/errors.js';
+import { invalidArgument } from '../../../base/errors.js';
 import { MODEL_NAME_BYTES_MAX, VERSIONS_MAX } from '../../../base/limits.js';
 import type { BatchingParameters } from '../../../model/batching-parameters.js';
 import type { TritonConfig } from '../../config/types.js';
@@ -194,7 +194,7 @@ function versionFolders(scan: VersionScan, problems: string[]): Map<string, stri
     }
     folders.set(version, name);
     if (folders.size > VERSIONS_MAX) {
-      throw invalid(basePath, `expected at most ${VERSIONS_MAX} versions`);
+      throw invalidArgument(basePath, `expected at most ${VERSIONS_MAX} versions`);
     }
   }
   return folders;
@@ -288,7 +288,7 @@ function schemaOf({ config }: FoundModel, { schema }: FoundVersion): string {
 }
 
 /** Import settings of a tabular model, from its configuration. */
-export function tableSettingsOf(
+export function tabularSettingsOf(
   model: FoundModel,
   version: FoundVersion,
 ): Omit<TabularImporterSpec, 'format'> {
@@ -400,7 +400,7 @@ export async function fingerprintOf(path: string): Promise<Fingerprint> {
 export function checkModelName(name: string, where: string): void {
   const bytes = encoder.encode(name).byteLength;
   if (bytes > 0 && bytes <= MODEL_NAME_BYTES_MAX) return;
-  throw invalid(where, `expected a model name of 1 to ${MODEL_NAME_BYTES_MAX} bytes`);
+  throw invalidArgument(where, `expected a model name of 1 to ${MODEL_NAME_BYTES_MAX} bytes`);
 }
 
 /** Entry names in order. */
@@ -443,16 +443,12 @@ export async function requirePath(path: string): Promise<Stats> {
   const stats = await tryStat(path);
   if (!(stats instanceof Error)) return stats;
   const missing = (stats as NodeJS.ErrnoException).code === 'ENOENT';
-  throw invalid(path, missing ? 'no such file or folder' : stats.message);
+  throw invalidArgument(path, missing ? 'no such file or folder' : stats.message);
 }
 
 /** Problems, without notes about settings that have no effect. */
 export function wrongWith({ problems, config }: FoundModel): readonly string[] {
   return problems.filter((one) => !config.notes.includes(one));
-}
-
-export function invalid(path: string, message: string): ServalError {
-  return new ServalError(ErrorCode.InvalidArgument, `${path}: ${message}`);
 }
 
 /** Like Promise.all over items.map(work), with limited concurrency; results in order. */

@@ -1,5 +1,6 @@
 // Calls to the server that the page came from, with a key where one was given. The browser's
 // thread; the only file that fetches.
+import { JSON_TYPE, TEXT_TYPE } from '../../../base/media-types.js';
 
 const KEY = 'serval-key';
 
@@ -34,7 +35,7 @@ export const key = {
 export async function call(method: string, path: string, body?: string): Promise<Reply> {
   const headers: Record<string, string> = {};
   if (key.get() !== '') headers['Authorization'] = `Bearer ${key.get()}`;
-  if (body !== undefined) headers['Content-Type'] = 'application/json';
+  if (body !== undefined) headers['Content-Type'] = JSON_TYPE;
   const begun = performance.now();
   const response = await fetch(path, {
     method,
@@ -92,7 +93,7 @@ export function openWithKey(event: Event): void {
   event.preventDefault();
   const shown = window.open('', '_blank');
   void call('GET', link.pathname + link.search).then(({ text, contentType }) => {
-    const type = contentType.startsWith('application/json') ? contentType : 'text/plain';
+    const type = contentType.startsWith(JSON_TYPE) ? contentType : TEXT_TYPE;
     const url = URL.createObjectURL(new Blob([text], { type }));
     if (shown !== null) shown.location.href = url;
   });

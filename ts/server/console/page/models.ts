@@ -1,4 +1,5 @@
 // The server's models: the list, kept up to date, and the signatures of one. The browser's thread.
+import { DEFAULT_SIGNATURE } from '../../../base/signatures.js';
 import { DATA_TYPES, type Dtype } from '../../../model/datatype.js';
 import type { Datatype, SignatureInfo, TensorInfo } from '../../../model/snapshot.js';
 import { getJson, part, post } from './api.js';
@@ -108,8 +109,7 @@ interface V1Metadata {
   };
 }
 
-const TABLE_PLATFORM = /^(spark|mleap|pmml)/;
-const DEFAULT = 'serving_default';
+const TABULAR_PLATFORM = /^(spark|mleap|pmml)/;
 /** Signatures of SavedModels that run once at load and are never called. */
 const INTERNAL = /^__saved_model_/;
 
@@ -161,16 +161,16 @@ export async function modelFacts(name: string, version: string): Promise<ModelFa
   const all = Object.entries(v1?.metadata.signature_def.signature_def ?? {})
     .filter(([signature]) => !INTERNAL.test(signature))
     .map(([signature, def]) => signatureOf(signature, def));
-  const first = all.find((one) => one.name === DEFAULT) ?? all[0];
+  const first = all.find((one) => one.name === DEFAULT_SIGNATURE) ?? all[0];
   const main: SignatureInfo = {
-    name: first?.name ?? DEFAULT,
+    name: first?.name ?? DEFAULT_SIGNATURE,
     inputs: together(v2.inputs, first?.inputs ?? []),
     outputs: together(v2.outputs, first?.outputs ?? []),
     ...(first?.methodName !== undefined && { methodName: first.methodName }),
   };
   return {
     platform: v2.platform,
-    isTable: TABLE_PLATFORM.test(v2.platform),
+    isTable: TABULAR_PLATFORM.test(v2.platform),
     signatures: [main, ...all.filter((one) => one !== first)],
   };
 }

@@ -1,6 +1,7 @@
 // Metrics over HTTP: Triton's and Serval's at /metrics, TensorFlow Serving's at the path that its
 // monitoring file names. Documents only; the listener's thread. Source: v2-protocol.md 4,
 // tfserving.md 3.7; docs/reference/protocols/v2-rest.md.
+import { JSON_TYPE, TEXT_TYPE } from '../../../base/media-types.js';
 import { METRICS } from '../../../access/groups.js';
 import { ERRORS, ErrorCode, ServalError } from '../../../base/errors.js';
 import { METRICS_TYPE, registryMetrics } from './registry-metrics.js';
@@ -17,8 +18,6 @@ import type { EngineReadings } from '../../../protocols/engine-readings.js';
 import { DocumentRoute, errorBody } from '../../../protocols/rest/infer.js';
 
 const METRICS_PATH = '/metrics';
-const TENSORFLOW_TYPE = 'text/plain';
-const JSON_TYPE = 'application/json';
 
 export interface MetricsContext {
   readonly readings: EngineReadings;
@@ -51,7 +50,7 @@ async function tensorflowText(readings: EngineReadings, head: RequestHead): Prom
       `Malformed request: GET ${head.path()}?${query.slice(0, 256)}`,
     );
   }
-  return { contentType: TENSORFLOW_TYPE, body: await readings.metrics(TENSORFLOW_METRICS) };
+  return { contentType: TEXT_TYPE, body: await readings.metrics(TENSORFLOW_METRICS) };
 }
 
 /** The whole text of /metrics: the engine's counters, then the registry's metrics. */

@@ -1,5 +1,6 @@
 // /metrics on a dedicated port, away from inference, through the addon's HTTP listener. Control
 // plane, main thread. It only knows a function that makes the text.
+import { JSON_TYPE } from '../../../base/media-types.js';
 import { CHALLENGE, type Caller, type Refusal } from '../../../access/policy.js';
 import { ServalError, reasonOf } from '../../../base/errors.js';
 import type { HttpExchange, RequestHead, Route, Router } from '../../../listeners/http/listener.js';
@@ -7,7 +8,6 @@ import type { NativeHttpLink } from '../../../listeners/http/native-binding.js';
 import { NativeHttpListener } from '../../../listeners/http/native-listener.js';
 import { METRICS_TYPE } from './registry-metrics.js';
 
-const JSON_TYPE = 'application/json';
 /** Few scrapers are expected; connections above this limit are closed at once. */
 const CONNECTIONS_MAX = 64;
 /** Maximum bytes of responses that scrapers have not read yet. */

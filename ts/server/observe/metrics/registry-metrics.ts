@@ -1,10 +1,11 @@
 // The registry's part of /metrics: versions and their states, and failed loads. Control plane, any
 // thread; pure. Source: the Prometheus text format; names are Serval's.
+import { TEXT_TYPE } from '../../../base/media-types.js';
 import { ERRORS, ErrorCode } from '../../../base/errors.js';
 import { visibleLines } from '../../../base/text.js';
 import type { ModelSnapshot, RegistrySnapshot, VersionSnapshot } from '../../../model/snapshot.js';
 
-export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+export const METRICS_TYPE = `${TEXT_TYPE}; version=0.0.4; charset=utf-8`;
 
 /** Maximum lines of one metric; models beyond it are only counted. */
 const LINES_MAX = 10_000;

@@ -3,7 +3,7 @@
 // Control plane, main thread; pure. Source: Triton's extension_trace.md; server/src/tracer.cc,
 // http_server.cc.
 import type { TraceConfig, TraceValues } from '../../../config/observation/tracing.js';
-import { ErrorCode, ServalError } from '../../../base/errors.js';
+import { ErrorCode, ServalError, invalidArgument } from '../../../base/errors.js';
 import type { TraceRule } from '../../../base/generated/engine.js';
 import { echo } from '../../../base/text.js';
 import type { TraceSettings as TraceAnswer } from '../../../protocols/control.js';
@@ -93,7 +93,9 @@ export class TraceSettings {
       this.#all = kept.all;
       if (model !== '' && kept.one === undefined) this.#models.delete(model);
       else if (kept.one !== undefined) this.#models.set(model, kept.one);
-      throw invalid('Attempting to set invalid trace setting :trace file name is not given');
+      throw invalidArgument(
+        'Attempting to set invalid trace setting :trace file name is not given',
+      );
     }
     if (model !== '' && !this.#models.has(model)) {
       return [{ ...ruleOf(model, values), own: false }];
@@ -113,9 +115,6 @@ function applied(current: Given, change: Change, left: number): Given {
   const entries = Object.entries({ ...kept, ...change }).filter(([, value]) => value !== null);
   return Object.fromEntries(entries) as Given;
 }
-
-const invalid = (message: string): ServalError =>
-  new ServalError(ErrorCode.InvalidArgument, message);
 
 /** Errors: InvalidArgument naming the setting; Unimplemented. */
 function readChange(change: Readonly<Record<string, unknown>>): Change {
@@ -141,7 +140,7 @@ function readChange(change: Readonly<Record<string, unknown>>): Change {
           'trace file location can not be updated through network protocol',
         );
       default:
-        throw invalid(`trace setting ${echo(name)}: expected one of ${NAMES}`);
+        throw invalidArgument(`trace setting ${echo(name)}: expected one of ${NAMES}`);
     }
   }
   return read;
@@ -150,12 +149,12 @@ function readChange(change: Readonly<Record<string, unknown>>): Change {
 function levelValue(value: unknown): boolean {
   const words: readonly unknown[] = Array.isArray(value) ? value : [value];
   if (words.includes('OFF') && words.length > 1) {
-    throw invalid("Expect only one trace level 'OFF' is specified");
+    throw invalidArgument("Expect only one trace level 'OFF' is specified");
   }
   for (const word of words) {
     if (word === 'OFF' || word === 'TIMESTAMPS') continue;
     const why = word === 'TENSORS' ? ': Serval does not trace tensor contents' : '';
-    throw invalid(`trace_level: expected OFF or TIMESTAMPS, got ${shown(word)}${why}`);
+    throw invalidArgument(`trace_level: expected OFF or TIMESTAMPS, got ${shown(word)}${why}`);
   }
   return words[0] === 'TIMESTAMPS';
 }
@@ -163,15 +162,15 @@ function levelValue(value: unknown): boolean {
 function numberValue(name: string, value: unknown, least: number, most: number): number {
   const one: unknown = Array.isArray(value) ? value[0] : value;
   if (Array.isArray(value) && value.length > 1) {
-    throw invalid(`expect only 1 value for '${name}'`);
+    throw invalidArgument(`expect only 1 value for '${name}'`);
   }
   const text = typeof one === 'number' ? String(one) : one;
   if (typeof text !== 'string' || !/^-?\d{1,15}$/.test(text)) {
-    throw invalid(`Unable to parse '${name}', got: ${shown(one)}`);
+    throw invalidArgument(`Unable to parse '${name}', got: ${shown(one)}`);
   }
   const number = Number(text);
   if (number >= least && number <= most) return number;
-  throw invalid(
+  throw invalidArgument(
     `Unable to parse '${name}', value is out of range [ ${least}, ${most} ], got: ${shown(one)}`,
   );
 }

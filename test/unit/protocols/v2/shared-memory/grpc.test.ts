@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { ErrorCode, ServalError } from '../../../../../ts/base/errors.js';
 import { inferenceService } from '../../../../../ts/protocols/v2/grpc.js';
-import { CUDA_REGION, FakeControl, REGION } from '../../../admin/fake-control.js';
+import { CUDA_REGION, FakeControl, REGION } from '../../../server/admin/fake-control.js';
 import { GrpcServer } from '../../grpc-server.js';
 import { FakeReadings } from '../../fake-readings.js';
 import { RawClient, decode, encode, messageTypes } from '../../raw-client.js';

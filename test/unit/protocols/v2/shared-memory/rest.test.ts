@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { sharedMemoryEndpoint } from '../../../../../ts/protocols/v2/shared-memory/rest.js';
-import { CUDA_REGION, FakeControl, REGION } from '../../../admin/fake-control.js';
+import { CUDA_REGION, FakeControl, REGION } from '../../../server/admin/fake-control.js';
 import { ask, type Sent } from '../../fake-http.js';
 
 const SYSTEM = '/v2/systemsharedmemory';

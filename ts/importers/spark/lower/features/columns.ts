@@ -20,7 +20,7 @@ const lowerSqlTransformer: Lower = (stage) => {
     stage.params.text('statement'),
     {
       names: () => frame.variables.map(({ name }) => name),
-      get: (name) => need(frame.find(name), `there is no column '${name}'`).column,
+      get: (name) => need(frame.find(name), `unknown column '${name}'`).column,
       missing: (name) => (frame.isOpen(name) ? field(name) : undefined),
     },
     problems,
@@ -48,7 +48,7 @@ function dialectOf({ model, metadata: { sparkVersion } }: Stage): SqlDialect {
 function checkNames(variables: readonly Variable[]): void {
   const names = new Set<string>();
   for (const { name } of variables) {
-    if (names.has(name)) throw new StageProblem(`statement: two columns are called '${name}'`);
+    if (names.has(name)) throw new StageProblem(`statement: two columns are named '${name}'`);
     names.add(name);
   }
 }

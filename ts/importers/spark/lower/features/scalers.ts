@@ -152,7 +152,10 @@ const lowerImputer: Lower = async (stage) => {
       {
         input: input.column,
         output: stage.output(output, { type: type === 'any' ? 'double' : type }),
-        surrogate: numberCell(need(cell, `no surrogate of '${input.name}'`), input.name),
+        surrogate: numberCell(
+          need(cell, `the model has no surrogate for '${input.name}'`),
+          input.name,
+        ),
         missingValue,
       },
       stage.place,

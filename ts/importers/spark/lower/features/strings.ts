@@ -19,7 +19,7 @@ export function handleInvalid(stage: Stage) {
 }
 
 /** Source: tabular.md 2.1, X30 */
-export const SKIPS = 'Spark leaves out rows with invalid values; here they are refused';
+export const SKIPS = 'Spark drops rows with invalid values; Serval refuses them';
 
 /** Before 3.0 one column and its `labels`, since then `labelsArray`, labels by column. */
 async function labelsOf(stage: Stage): Promise<readonly (readonly string[])[]> {
@@ -35,7 +35,7 @@ const lowerStringIndexer: Lower = async (stage) => {
   const labelsArray = await labelsOf(stage);
   const invalid = handleInvalid(stage);
   for (const [i, { input, output }] of pairs.entries()) {
-    const labels = need(labelsArray[i], `no labels of column '${input.name}'`);
+    const labels = need(labelsArray[i], `the model has no labels for column '${input.name}'`);
     const attributes = nominal(invalid === 'keep' ? [...labels, '__unknown'] : labels);
     stringIndexer(
       stage.plan,
@@ -59,7 +59,7 @@ const lowerIndexToString: Lower = (stage) => {
     {
       input: input.column,
       output: stage.output(stage.params.text('outputCol'), { type: 'string' }),
-      labels: need(labels, `the labels of column '${input.name}' are not in the model`),
+      labels: need(labels, `the model does not contain the labels of column '${input.name}'`),
     },
     stage.place,
   );
@@ -68,7 +68,7 @@ const lowerIndexToString: Lower = (stage) => {
 /** Spark 2's encoder, which has no model: the column's metadata states the number of categories. */
 const lowerOneHotTransformer: Lower = (stage) => {
   if (!isBefore(stage.metadata.sparkVersion, 3, 0)) {
-    throw new StageProblem('an encoder that was not fitted');
+    throw new StageProblem('expected a fitted encoder');
   }
   const input = stage.input('inputCol', NUMBER);
   const { scalar } = input.attributes;
@@ -79,8 +79,8 @@ const lowerOneHotTransformer: Lower = (stage) => {
       : Array.from({ length: scalar.count }, (_, i) => String(i)));
   const known = need(
     labels,
-    `how many categories column '${input.name}' has is not in the model (Spark 2 counts those of ` +
-      'the rows that it is given)',
+    `the model does not contain the number of categories of column '${input.name}' (Spark 2 ` +
+      'counts those of the given rows)',
   );
   const dropLast = stage.params.flag('dropLast', true);
   const attributes = oneHotSlots(dropLast ? known.slice(0, -1) : known);
@@ -104,7 +104,7 @@ const lowerOneHotModel: Lower = async (stage) => {
   const invalid = handleInvalid(stage);
   const dropLast = stage.params.flag('dropLast', true);
   for (const [i, { input, output }] of pairs.entries()) {
-    const size = need(sizes[i], `no category size of column '${input.name}'`);
+    const size = need(sizes[i], `the model has no category size for column '${input.name}'`);
     const known = input.attributes.scalar?.values;
     const labels = Array.from({ length: size }, (_, k) => known?.[k] ?? String(k));
     if (invalid === 'keep') labels.push('invalidValues');
@@ -129,7 +129,9 @@ const lowerBucketizer: Lower = (stage) => {
   const all = isOne ? [stage.params.numbers('splits')] : stage.params.numberLists('splitsArray');
   const invalid = handleInvalid(stage);
   for (const [i, { input, output }] of pairs.entries()) {
-    const splits = Float64Array.from(need(all[i], `no splits of column '${input.name}'`));
+    const splits = Float64Array.from(
+      need(all[i], `the model has no splits for column '${input.name}'`),
+    );
     if (splits.length < 3 || splits.some((split, k) => k > 0 && !(split > (splits[k - 1] ?? 0)))) {
       throw new StageProblem(`the splits of column '${input.name}' do not ascend`);
     }

@@ -58,7 +58,7 @@ const lowerStopWords: Lower = (stage) => {
   const caseSensitive = params.flag('caseSensitive', false);
   const locale = params.text('locale', 'en');
   if (!caseSensitive && OTHER_CASE.test(locale)) {
-    throw new StageProblem(`the case of words as in the locale '${locale}' is not supported`);
+    throw new StageProblem(`case conversion in the locale '${locale}' is not supported`);
   }
   const stopWords = params.texts('stopWords');
   for (const { input, output } of stage.pairs(TEXTS)) {
@@ -155,7 +155,8 @@ function readWords(table: Table) {
       .sort(([, a], [, b]) => a - b);
     const vectors = numbersCell(table.column(['wordVectors'], 1)[0], 'wordVectors');
     const size = entries.length === 0 ? 0 : vectors.length / entries.length;
-    if (!Number.isInteger(size)) throw new StageProblem('wordVectors: vectors of several sizes');
+    if (!Number.isInteger(size))
+      throw new StageProblem('wordVectors: expected vectors of one size');
     return { words: entries.map(([word]) => word), vectors, size };
   }
   const words = table.column(['word'], 0).map((word) => textCell(word, 'word'));

@@ -67,7 +67,7 @@ const lowerVectorSlicer: Lower = (stage) => {
     const at = slots?.findIndex((slot) => slot.name === name) ?? -1;
     return need(
       at < 0 ? undefined : at,
-      `which value of column '${input.name}' is '${name}' is not in the model`,
+      `the model does not contain the index of '${name}' in column '${input.name}'`,
     );
   });
   const indices = Int32Array.from([...params.numbers('indices', []), ...named]);
@@ -109,7 +109,9 @@ const lowerVectorSizeHint: Lower = (stage) => {
   const input = stage.input('inputCol', { ...VECTOR, size });
   const known = input.attributes.size;
   if (known !== undefined && known !== size) {
-    throw new StageProblem(`column '${input.name}' has ${known} values: the hint says ${size}`);
+    throw new StageProblem(
+      `size: expected ${known}, the values of column '${input.name}', got ${size}`,
+    );
   }
   const attributes = { ...input.attributes, size };
   const invalid = stage.params.choice(
@@ -137,7 +139,7 @@ const lowerInteraction: Lower = (stage) => {
     const width = (attribute: Attribute | undefined): number =>
       need(
         widthOf(attribute),
-        `how many categories column '${input.name}' has is not in the model`,
+        `the model does not contain the number of categories of column '${input.name}'`,
       );
     if (slots !== undefined) return Int32Array.from(slots, width);
     return input.type === 'vector' || input.madeBy < 0 ? undefined : Int32Array.of(width(scalar));
@@ -252,7 +254,7 @@ const lowerMinHash: Lower = async (stage) => {
   const input = stage.input('inputCol', VECTOR);
   const a = pairs.filter((_, i) => i % 2 === 0);
   const b = pairs.filter((_, i) => i % 2 === 1);
-  if (a.length !== b.length) throw new StageProblem('randCoefficients are no pairs');
+  if (a.length !== b.length) throw new StageProblem('randCoefficients: expected pairs of numbers');
   const output = stage.output(outputCol(stage), { type: 'vector', attributes: { size: a.length } });
   minHashLsh(stage.plan, { input: input.column, output, a, b }, stage.place);
 };

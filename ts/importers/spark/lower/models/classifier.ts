@@ -73,5 +73,7 @@ export function thresholdsOf(stage: Stage, classes: number): Float64Array | unde
   if (!stage.params.has('thresholds')) return undefined;
   const thresholds = Float64Array.from(stage.params.numbers('thresholds'));
   if (thresholds.length === classes) return thresholds;
-  throw new StageProblem(`${thresholds.length} thresholds of ${classes} classes`);
+  throw new StageProblem(
+    `thresholds: expected ${classes}, one for each class, got ${thresholds.length}`,
+  );
 }

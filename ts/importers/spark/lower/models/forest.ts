@@ -34,7 +34,7 @@ async function ensembleOf(stage: Stage): Promise<Ensemble> {
     weights[integerCell(id, 'treeID')] = numberCell(cells[i], 'weights');
   }
   if (weights.some((weight) => Number.isNaN(weight))) {
-    throw new StageProblem(`${about.place}: the trees are not numbered from 0`);
+    throw new StageProblem(`${about.place}: expected trees numbered from 0`);
   }
   return { ...treesOf(await stage.folder.table(), ids.length), weights };
 }
@@ -112,7 +112,9 @@ function fillClasses(
 function classCounts(classes: number, share: boolean): (leaf: Leaf) => Float64Array {
   return ({ stats }) => {
     if (stats.length !== classes) {
-      throw new StageProblem(`a leaf of ${stats.length} classes, expected ${classes}`);
+      throw new StageProblem(
+        `expected a leaf with counts of ${classes} classes, got ${stats.length}`,
+      );
     }
     const total = stats.reduce((sum, count) => sum + count, 0);
     return share && total !== 0 ? stats.map((count) => count / total) : stats;

@@ -46,7 +46,9 @@ const lowerNaiveBayes: Lower = async (stage) => {
       : undefined;
   // Complement models have no priors.
   if (rows !== pi.length && !(modelType === 'complement' && pi.length === 0)) {
-    throw new StageProblem(`theta has ${rows} rows, pi ${pi.length} values`);
+    throw new StageProblem(
+      `expected equal counts, got ${rows} rows in theta and ${pi.length} values in pi`,
+    );
   }
   naiveBayes(
     stage.plan,
@@ -73,7 +75,7 @@ const lowerPerceptron: Lower = async (stage) => {
   const weights = vectorCell(table.column(['weights'], stored === undefined ? 0 : 1)[0], 'weights');
   const [size, classes] = [layers[0], layers.at(-1)];
   if (layers.length < 2 || size === undefined || classes === undefined) {
-    throw new StageProblem(`a perceptron of ${layers.length} layers`);
+    throw new StageProblem(`layers: expected 2 or more, got ${layers.length}`);
   }
   multilayerPerceptron(
     stage.plan,
@@ -93,11 +95,11 @@ const distanceOf = (stage: Stage) => stage.params.choice('distanceMeasure', DIST
 /** Vectors of one length, one behind the other. */
 function joined(vectors: readonly Float64Array[], what: string): [Float64Array, number] {
   const size = vectors[0]?.length ?? 0;
-  if (size === 0) throw new StageProblem(`${what}: no values`);
+  if (size === 0) throw new StageProblem(`${what}: expected values, got none`);
   const all = new Float64Array(vectors.length * size);
   for (const [i, vector] of vectors.entries()) {
     if (vector.length !== size) {
-      throw new StageProblem(`${what}: ${vector.length} values and ${size} values`);
+      throw new StageProblem(`${what}: expected ${size} values each, got ${vector.length}`);
     }
     all.set(vector, i * size);
   }
@@ -115,7 +117,7 @@ const lowerKMeans: Lower = async (stage) => {
     }))
     .sort((a, b) => a.index - b.index);
   if (rows.some(({ index }, i) => index !== i)) {
-    throw new StageProblem('clusterIdx does not count from 0');
+    throw new StageProblem('clusterIdx: expected numbers from 0 on without gaps');
   }
   const k = rows.length;
   const [centers, size] = joined(
@@ -146,11 +148,11 @@ function clusterTree(table: Table): ClusterNode {
   const tops = [...rows.keys()].filter((index) => !lower.has(index));
   const [top] = tops;
   if (top === undefined || tops.length > 1 || rows.size !== table.rowCount) {
-    throw new StageProblem(`${table.place}: the clusters are no tree`);
+    throw new StageProblem(`${table.place}: the clusters are not a tree`);
   }
   const node = (index: number): ClusterNode => {
     const row = rows.get(index);
-    if (row === undefined) throw new StageProblem(`${table.place}: no cluster ${index}`);
+    if (row === undefined) throw new StageProblem(`${table.place}: cluster ${index} is missing`);
     rows.delete(index); // each once: no cycles
     return {
       index,
@@ -174,7 +176,9 @@ const lowerGaussianMixture: Lower = async (stage) => {
   const matrices = sigmas.map((sigma) => matrixCell(sigma, 'sigmas'));
   const isSquare = matrices.every(({ rows, columns }) => rows === size && columns === size);
   if (mus.length !== k || matrices.length !== k || !isSquare) {
-    throw new StageProblem(`${k} weights, ${mus.length} mus and ${matrices.length} sigmas`);
+    throw new StageProblem(
+      `expected equal counts, got ${k} weights, ${mus.length} mus and ${matrices.length} sigmas`,
+    );
   }
   const [covariances] = joined(
     matrices.map(({ values }) => values),
@@ -238,7 +242,9 @@ const lowerAls: Lower = async (stage) => {
   const users = await factorsOf(stage, 'userFactors');
   const items = await factorsOf(stage, 'itemFactors');
   if (users.rank !== items.rank) {
-    throw new StageProblem(`userFactors of ${users.rank} values, itemFactors of ${items.rank}`);
+    throw new StageProblem(
+      `expected equal ranks, got ${users.rank} in userFactors and ${items.rank} in itemFactors`,
+    );
   }
   const coldStart = stage.params.choice('coldStartStrategy', ['nan', 'drop'] as const, 'nan');
   if (coldStart === 'drop') stage.warn(SKIPS);

@@ -64,7 +64,7 @@ function logistic(table: Table) {
   const multinomial = flagCell(table.column(['isMultinomial'])[0], 'isMultinomial');
   if (rows !== intercepts.length || (!multinomial && rows !== 1)) {
     throw new StageProblem(
-      `coefficientMatrix has ${rows} rows, interceptVector ${intercepts.length}`,
+      `expected equal counts, got ${rows} in coefficientMatrix and ${intercepts.length} in interceptVector`,
     );
   }
   return { coefficients, intercepts, multinomial, size };
@@ -198,7 +198,9 @@ function factorization(table: Table) {
   } = matrixCell(table.column(['factors'])[0], 'factors');
   const linear = vector(table, 'linear');
   if (linear.length !== rows && linear.length !== 0) {
-    throw new StageProblem(`factors has ${rows} rows, linear ${linear.length} values`);
+    throw new StageProblem(
+      `expected equal counts, got ${rows} rows in factors and ${linear.length} values in linear`,
+    );
   }
   return { intercept: number(table, 'intercept'), linear, factors, size, rows };
 }

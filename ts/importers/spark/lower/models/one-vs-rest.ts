@@ -57,7 +57,7 @@ async function scoresOf(stage: Stage, index: number, features: string): Promise<
   const lower = need(table?.[type], `model_${index}: class ${className} is not supported here`);
   const { frame } = stage.model;
   await lower(new Stage(stage.model, folder, `${stage.place} model_${index}`));
-  const scores = need(frame.find(name), `model_${index}: class ${className} gives no scores`);
+  const scores = need(frame.find(name), `model_${index}: class ${className} returns no scores`);
   frame.drop([name]);
   return scores.column;
 }

@@ -24,13 +24,13 @@ const GROUPS: readonly (readonly [reason: string, names: string])[] = [
       'window window_time',
   ],
   [
-    'it makes rows',
+    'it adds rows',
     'collations explode explode_outer inline inline_outer json_tuple posexplode posexplode_outer ' +
       'python_worker_logs range sql_keywords stack variant_explode variant_explode_outer',
   ],
-  ['its answers are random', 'aes_encrypt rand randn random randstr shuffle uniform uuid'],
+  ['its results are random', 'aes_encrypt rand randn random randstr shuffle uniform uuid'],
   [
-    'its answer depends on when and where the statement runs',
+    'its result depends on when and where the statement runs',
     'curdate current_catalog current_database current_date current_schema current_time ' +
       'current_timestamp current_timezone current_user input_file_block_length ' +
       'input_file_block_start input_file_name localtimestamp monotonically_increasing_id now ' +
@@ -61,8 +61,8 @@ const GROUPS: readonly (readonly [reason: string, names: string])[] = [
       'schema_of_json schema_of_xml to_avro to_csv to_protobuf to_xml xpath xpath_boolean ' +
       'xpath_double xpath_float xpath_int xpath_long xpath_number xpath_short xpath_string',
   ],
-  ['a key has no place in a model', 'aes_decrypt try_aes_decrypt'],
-  ["rules of a language's own are not supported", 'collate collation sentences'],
+  ['models must not contain keys', 'aes_decrypt try_aes_decrypt'],
+  ['language-specific rules are not supported', 'collate collation sentences'],
   [
     'its number formats are not supported; use format_number() or CAST',
     'to_char to_number to_varchar try_to_number',

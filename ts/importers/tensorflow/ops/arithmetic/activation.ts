@@ -102,6 +102,6 @@ export const ACTIVATION: Operators = {
   Erfc: {
     lower: erfc,
     dtypes: FLOATING,
-    note: '1 - erf in float: beyond 4 the relative error grows, the absolute one is 1e-7',
+    note: '1 - erf, in float: the absolute error is 1e-7; beyond 4 the relative error grows',
   },
 };

@@ -2,7 +2,7 @@
 // Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import { broadcastShapes, type TensorValue } from '../../lower/values.js';
-import { computable } from '../tabular/attributes.js';
+import { computable } from '../features/attributes.js';
 
 /** Serval's operator with the node's name, in float if the node's type is smaller. */
 const special: Lowering = (cx) => {

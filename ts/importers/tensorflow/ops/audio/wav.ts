@@ -17,6 +17,6 @@ const decode: Lowering = (cx) => {
 const encode: Lowering = (cx) => emit(cx, cx.tensors(0, 2), 'string', []);
 
 export const WAV: Operators = {
-  DecodeWav: { lower: decode, dtypes: 'string', note: '16 bits PCM' },
+  DecodeWav: { lower: decode, dtypes: 'string', note: '16-bit PCM' },
   EncodeWav: { lower: encode, dtypes: 'float' },
 };

@@ -19,7 +19,7 @@ const PARTWISE: readonly string[] = [
   ...['Sum', 'Mean', 'Cumsum', 'SegmentSum', 'UnsortedSegmentSum'],
 ];
 const OF_SHAPE: readonly string[] = ['Shape', 'ShapeN', 'Size', 'Rank'];
-/** Operators that carry values of any kind (ops/control/flat-values.ts). */
+/** Operators that carry values of any kind (ops/control-flow/flat-values.ts). */
 const CARRIERS: readonly string[] = [
   ...['If', 'StatelessIf', 'Case', 'StatelessCase', 'While', 'StatelessWhile'],
 ];

@@ -75,7 +75,8 @@ function applySteps(cx: OpContext, product: TensorValue): TensorValue {
     next += step.args;
   }
   const given = 2 + cx.int('num_args', next - 2);
-  if (given !== next) cx.fail(`fused_ops take ${next - 2} operands, num_args is ${given - 2}`);
+  if (given !== next)
+    cx.fail(`num_args: expected ${next - 2}, the operands of fused_ops, got ${given - 2}`);
   return value;
 }
 

@@ -2,7 +2,7 @@
 // tensorflow/core/kernels/{maxpooling_op,avgpooling_op,pooling_ops_3d}.cc.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import { isFloating, type TensorValue } from '../../lower/values.js';
-import { computable } from '../tabular/attributes.js';
+import { computable } from '../features/attributes.js';
 import { averaged } from './average.js';
 import { isChannelsFirst, ofRank, toChannelsFirst, toChannelsLast } from './layout.js';
 import { asLine, fromLine } from './line.js';

@@ -74,7 +74,7 @@ function ofKnownSizes(cx: OpContext, node: Transposed, sizes: readonly number[])
         : Math.ceil((size + given - covered + 1) / stride);
     const from = node.x.shape?.[i + 2];
     if (from !== undefined && from !== steps) {
-      cx.fail(`input_sizes ask for ${size} along axis ${i}, which ${from} rows cannot give`);
+      cx.fail(`input_sizes request ${size} along axis ${i}, which ${from} rows cannot produce`);
     }
     const full = (steps - 1) * stride + covered;
     const total = padding === 'SAME' ? Math.max(full - size, 0) : given;
@@ -125,7 +125,7 @@ function transposedConvolution(cx: OpContext, rank: number, isDepthwise: boolean
   const channels = weights.shape?.[isDepthwise ? 2 : rank];
   const asked = first === 0 ? undefined : wanted.ints?.[window.isChannelsFirst ? 1 : rank + 1];
   if (asked !== undefined && channels !== undefined && asked !== channels) {
-    cx.fail(`input_sizes ask for ${asked} channels, the filter has ${channels}`);
+    cx.fail(`input_sizes: expected ${channels} channels, as the filter has, got ${asked}`);
   }
   const node: Transposed = {
     x,

@@ -4,7 +4,7 @@ import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { OnnxAttributes } from '../../lower/graph-builder.js';
 import type { Dtype, Shape } from '../../types.js';
 import { emit, flag } from '../strings/elements.js';
-import { typeNumber } from '../tabular/attributes.js';
+import { typeNumber } from '../features/attributes.js';
 
 /** Height, width, channels; 0 channels mean the file's own. */
 function pixels(cx: OpContext): { readonly shape: Shape; readonly attributes: OnnxAttributes } {

@@ -39,7 +39,8 @@ function keptScores(
 function total(cx: OpContext, classes: Dim): Dim {
   const [each] = cx.requireNumbers(2, 'max_output_size_per_class');
   const [all] = cx.requireNumbers(3, 'max_total_size');
-  if (all === undefined || each === undefined || all < 1) return cx.fail('max_total_size below 1');
+  if (all === undefined || each === undefined || all < 1)
+    return cx.fail('max_total_size: expected 1 or more');
   if (!cx.bool('pad_per_class', false)) return all;
   if (typeof classes === 'number') return Math.min(all, each * classes);
   return min(cx, cx.int64s([all]), mulDims(cx, each, classes) as TensorValue) as Dim;

@@ -39,7 +39,7 @@ export function pixelsAt(
   });
   const isOutside = or(cx, rows.isOutside, columns.isOutside);
   const shape = broadcastShapes(index.shape, isOutside.shape);
-  const rank = shape?.length ?? cx.fail('the rank of the places is not known');
+  const rank = shape?.length ?? cx.fail('the rank of the coordinates is not known');
   return where(cx, cx.unsqueeze(isOutside, [rank]), fill, found);
 }
 

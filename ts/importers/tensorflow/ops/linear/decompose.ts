@@ -5,7 +5,7 @@ import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { OutputSpec } from '../../lower/graph-builder.js';
 import { broadcastShapes, type TensorValue } from '../../lower/values.js';
 import type { Shape } from '../../types.js';
-import { computable } from '../tabular/attributes.js';
+import { computable } from '../features/attributes.js';
 
 type Dims = readonly (number | undefined)[];
 

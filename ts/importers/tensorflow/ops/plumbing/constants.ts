@@ -8,10 +8,10 @@ const constant: Lowering = (cx) => {
 };
 
 const placeholder: Lowering = (cx) =>
-  cx.fail('the placeholder is needed, and the signature does not feed it');
+  cx.fail('the placeholder is required, but the signature does not feed it');
 
 export const CONSTANTS: Operators = {
-  Const: { lower: constant, dtypes: 'any but resource, variant' },
-  Placeholder: { lower: placeholder, dtypes: 'any but complex, resource, variant' },
-  PlaceholderV2: { lower: placeholder, dtypes: 'any but complex, resource, variant' },
+  Const: { lower: constant, dtypes: 'any except resource, variant' },
+  Placeholder: { lower: placeholder, dtypes: 'any except complex, resource, variant' },
+  PlaceholderV2: { lower: placeholder, dtypes: 'any except complex, resource, variant' },
 };

@@ -38,7 +38,7 @@ const subtract = (cx: OpContext, old: TensorValue, value: TensorValue): TensorVa
 /** Whether a variable has a value: always, because the load checks it. */
 const initialised: Lowering = (cx) => cx.scalar('bool', 1);
 
-const SERVED_STATE = 'while serving: state of the version, calls serialised';
+const SERVED_STATE = 'in a signature: state of the version; requests run one at a time';
 
 export const VARIABLES: Operators = {
   Variable: { lower: handle, dtypes: 'any' },

@@ -6,7 +6,7 @@ import type { OnnxAttributes } from '../../lower/graph-builder.js';
 import { numbersTensor, tensorBytes } from '../../lower/tensors.js';
 import type { Dtype, Shape } from '../../types.js';
 import { emit } from '../strings/elements.js';
-import { netstrings, typeNumbers } from '../tabular/attributes.js';
+import { netstrings, typeNumbers } from '../features/attributes.js';
 import {
   type Descriptors,
   LINKED,
@@ -25,8 +25,8 @@ function descriptorsOf(cx: OpContext): Descriptors {
   }
   if (source.length === 0 || source.toString() === LOCAL_SOURCE) return LINKED;
   return cx.fail(
-    `descriptor_source is the file ${JSON.stringify(source.toString().slice(0, 200))} of another ` +
-      'machine: expected bytes:// with a FileDescriptorSet, or local://',
+    `descriptor_source is the file ${JSON.stringify(source.toString().slice(0, 200))}, which the ` +
+      'model does not contain: expected bytes:// with a FileDescriptorSet, or local://',
   );
 }
 
@@ -196,7 +196,7 @@ export const PROTOS: Operators = {
   DecodeProtoV2: {
     lower: decode,
     dtypes: 'string',
-    note: 'binary messages of a descriptor in the graph, or of tf.train.Example; no sanitize',
+    note: 'binary messages; the descriptor is in the graph or that of tf.train.Example; no sanitize',
   },
   EncodeProto: { lower: encode, dtypes: 'any' },
 };

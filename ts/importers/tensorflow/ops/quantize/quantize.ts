@@ -25,7 +25,7 @@ const integersOf = (cx: OpContext, dtype: Dtype): Range =>
 
 /** min_range and max_range. */
 function givenRange(cx: OpContext): Range {
-  if (cx.int('axis', -1) !== -1) cx.fail('an axis is not supported');
+  if (cx.int('axis', -1) !== -1) cx.fail('the attribute axis is not supported');
   const [low] = cx.requireNumbers(1, 'min_range');
   const [high] = cx.requireNumbers(2, 'max_range');
   if (low === undefined || high === undefined || !(low <= high)) {
@@ -86,7 +86,8 @@ const scaled: Mode = (cx, x, dtype, range) => {
   const side = (level: number, end: number): number =>
     level * end > 0 ? Math.fround(level / end) : Infinity;
   const scale = Math.min(side(low, range.low), side(integers.high, range.high));
-  if (!Number.isFinite(scale)) return cx.fail('an empty range');
+  if (!Number.isFinite(scale))
+    return cx.fail('min_range and max_range: expected a range that is not empty');
   const reach = { low: Math.fround(low / scale), high: Math.fround(integers.high / scale) };
   const raised = mul(cx, clamp(cx, x, reach), float(cx, scale));
   const isEven = cx.text('round_mode', 'HALF_AWAY_FROM_ZERO') === 'HALF_TO_EVEN';

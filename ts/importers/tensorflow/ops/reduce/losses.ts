@@ -72,6 +72,6 @@ export const LOSSES: Operators = {
   SparseSoftmaxCrossEntropyWithLogits: {
     lower: sparseLoss,
     dtypes: 'floating',
-    note: 'a label that is no class fails the request',
+    note: 'a label out of range fails the request',
   },
 };

@@ -3,7 +3,7 @@ import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { Shape } from '../../types.js';
 import { isFloating } from '../../lower/values.js';
 import type { TensorValue } from '../../lower/values.js';
-import { computable } from '../tabular/attributes.js';
+import { computable } from '../features/attributes.js';
 import { abs, add, div, less, min, mul, not, number, where } from '../arithmetic/algebra.js';
 
 interface Axes {

@@ -1,9 +1,9 @@
 // Matches computation patterns in a function's body: how a value is computed, step by step. Every
 // answer depends on the graph alone. Importer's worker thread; pure.
-import { keyOf, originOf } from '../../control/kinds.js';
+import { keyOf, originOf } from '../../control-flow/kinds.js';
 import { tensorNumbers } from '../../lower/tensors.js';
 import type { FlatFunction, FlatNode, Ref } from '../../types.js';
-import { argumentOf, passedOn } from '../control/loop-analysis.js';
+import { argumentOf, passedOn } from '../control-flow/loop-analysis.js';
 
 const SUMS: ReadonlySet<string> = new Set(['AddV2', 'Add', 'BiasAdd']);
 

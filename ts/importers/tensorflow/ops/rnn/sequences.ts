@@ -1,11 +1,11 @@
 // Loops that traverse a sequence once, from its first element on, and keep a state: their inputs,
 // outputs and counters. Importer's worker thread; pure.
-import { originOf } from '../../control/kinds.js';
+import { originOf } from '../../control-flow/kinds.js';
 import type { Value } from '../../lower/values.js';
 import { functionsIn } from '../../prepare/attributes.js';
 import { hasStateEffect } from '../../prepare/effects.js';
 import type { FlatFunction, FlatNode, Ref } from '../../types.js';
-import { argumentOf } from '../control/loop-analysis.js';
+import { argumentOf } from '../control-flow/loop-analysis.js';
 import { eitherWay, Pattern } from './patterns.js';
 
 /** One of the loop's values, or a number. */

@@ -2,7 +2,7 @@
 // tensorflow/core/kernels/topk_op.cc. Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
-import { computable, typeNumber } from '../tabular/attributes.js';
+import { computable, typeNumber } from '../features/attributes.js';
 import {
   abs,
   and,

@@ -2,7 +2,7 @@
 import type { Lowering, Operators } from '../../lower/context.js';
 import { dtypeBytes } from '../../lower/values.js';
 import type { Dtype, Shape } from '../../types.js';
-import { typeNumber } from '../tabular/attributes.js';
+import { typeNumber } from '../features/attributes.js';
 
 const SAME_BITS: readonly (readonly Dtype[])[] = [
   ['int8', 'uint8', 'qint8', 'quint8'],

@@ -1,8 +1,9 @@
 // Tensors filled from numbers and shapes, and tiled tensors. Importer's worker thread.
+import { elementCount } from '../../../../model/shape.js';
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import { withInts } from '../../lower/graph-builder.js';
 import { numbersTensor, stringsTensor } from '../../lower/tensors.js';
-import { broadcastShapes, elementCount, isStatic } from '../../lower/values.js';
+import { broadcastShapes, isStatic } from '../../lower/values.js';
 import type { TensorValue } from '../../lower/values.js';
 import type { Dtype, Shape } from '../../types.js';
 import {
@@ -234,7 +235,7 @@ export const FILL: Operators = {
   Fill: { lower: fill, dtypes: 'any' },
   ZerosLike: { lower: like(0), dtypes: 'any' },
   OnesLike: { lower: like(1) },
-  Empty: { lower: empty, dtypes: 'any', note: 'zeros' },
+  Empty: { lower: empty, dtypes: 'any', note: 'returns zeros' },
   Tile: { lower: tile, dtypes: 'any' },
   BroadcastTo: { lower: broadcastTo, dtypes: 'any' },
   BroadcastArgs: { lower: broadcastArgs, dtypes: 'int32, int64' },

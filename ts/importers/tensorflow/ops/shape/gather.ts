@@ -61,7 +61,9 @@ function batchGathered(cx: OpContext, axis: number, batchDims: number): TensorVa
   const [rank, indexRank] = [cx.rank(params), cx.rank(indices, 'its indices')];
   const batch = batchDims < 0 ? batchDims + indexRank : batchDims;
   if (batch < 0 || batch > axis || batch > indexRank) {
-    cx.fail(`batch_dims ${batchDims} with axis ${axis} and indices ${cx.describe(indices)}`);
+    cx.fail(
+      `batch_dims ${batchDims} does not fit axis ${axis} and indices ${cx.describe(indices)}`,
+    );
   }
   const range = (from: number, to: number): number[] =>
     Array.from({ length: Math.max(to - from, 0) }, (_, i) => from + i);

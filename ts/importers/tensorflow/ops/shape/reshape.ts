@@ -1,4 +1,5 @@
 // Shapes themselves, and operators that only change them. Importer's worker thread.
+import { elementCount } from '../../../../model/shape.js';
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import { withInts } from '../../lower/graph-builder.js';
 import { isStatic } from '../../lower/values.js';
@@ -29,7 +30,8 @@ function targetOf(cx: OpContext): TensorValue {
   const target = cx.tensor(1);
   const rank = target.shape?.length;
   if (rank === 1) return target;
-  if (rank !== undefined && rank > 1) cx.fail(`the sizes are ${cx.describe(target)}, no vector`);
+  if (rank !== undefined && rank > 1)
+    cx.fail(`shape: expected a vector, got ${cx.describe(target)}`);
   return cx.reshape(target, [-1], rank === 0 ? [1] : [undefined]);
 }
 
@@ -50,10 +52,7 @@ const size: Lowering = (cx) => {
   const value = cx.tensor(0);
   const dtype = cx.type('out_type', 'int32');
   if (isStatic(value.shape)) {
-    return cx.scalar(
-      dtype,
-      value.shape.reduce((product, dim) => product * dim, 1),
-    );
+    return cx.scalar(dtype, elementCount(value.shape));
   }
   return cx.cast(cx.op('Size', [value], { dtype: 'int64', shape: [] }), dtype);
 };
@@ -77,7 +76,8 @@ const squeeze: Lowering = (cx) => {
     const count = value.shape.length;
     const axes = named.map((axis) => cx.axis(axis, count));
     const wrong = axes.find((axis) => (value.shape?.[axis] ?? 1) !== 1);
-    if (wrong !== undefined) cx.fail(`axis ${wrong} of ${cx.describe(value)} is not 1`);
+    if (wrong !== undefined)
+      cx.fail(`axis ${wrong} of ${cx.describe(value)}: expected a size of 1`);
     const source = axes.length === 1 ? beforeUnsqueeze(cx, value, axes[0] ?? 0) : undefined;
     return source ?? cx.squeeze(value, axes);
   }
@@ -152,7 +152,8 @@ const invertPermutation: Lowering = (cx) => {
   const order = cx.tensor(0);
   const ints = known(order.ints);
   if (ints !== undefined) {
-    if (!ints.every((_, i) => ints.includes(i))) cx.fail(`[${ints.join(',')}] is no permutation`);
+    if (!ints.every((_, i) => ints.includes(i)))
+      cx.fail(`[${ints.join(',')}] is not a permutation`);
     return withInts(
       { kind: 'tensor', dtype: order.dtype, shape: [ints.length] },
       ints.map((_, i) => ints.indexOf(i)),

@@ -69,7 +69,7 @@ function specsOf(cx: OpContext, value: TensorValue, masks: Masks, count: number)
   }
   const rank = value.shape?.length;
   if (rank !== undefined && axis > rank) {
-    cx.fail(`${axis} indices are too many for ${cx.describe(value)}`);
+    cx.fail(`${axis} indices exceed the rank of ${cx.describe(value)}`);
   }
   return specs;
 }

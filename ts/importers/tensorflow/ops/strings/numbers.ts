@@ -3,7 +3,7 @@
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { OnnxAttributes } from '../../lower/graph-builder.js';
 import type { Dtype } from '../../types.js';
-import { typeNumber, typeNumbers } from '../tabular/attributes.js';
+import { typeNumber, typeNumbers } from '../features/attributes.js';
 import { emit, flag } from './elements.js';
 
 const asString: Lowering = (cx) => {
@@ -104,7 +104,7 @@ const encode: Lowering = (cx) => {
 const ENCODINGS = 'UTF-8, UTF-16, UTF-32, US-ASCII, ISO-8859-1';
 
 export const STRING_NUMBERS: Operators = {
-  AsString: { lower: asString, dtypes: 'any but complex' },
+  AsString: { lower: asString, dtypes: 'any except complex' },
   StringToNumber: { lower: toNumber, dtypes: 'string' },
   DecodeRaw: { lower: raw, dtypes: 'string', note: 'no complex types' },
   DecodePaddedRaw: { lower: raw, dtypes: 'string' },

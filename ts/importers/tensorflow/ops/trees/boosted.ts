@@ -71,7 +71,7 @@ const boundaries: Lowering = (cx) => {
   const found = resource(cx, 'stream of quantiles', cx.around.state.quantiles);
   const count = cx.int('num_features');
   if (found.length !== count) {
-    cx.fail(`the stream has boundaries of ${found.length} features, expected ${count}`);
+    cx.fail(`num_features: expected ${found.length}, the features of the stream, got ${count}`);
   }
   return found.map((one) => cx.constant(one));
 };
@@ -79,7 +79,7 @@ const boundaries: Lowering = (cx) => {
 /** Whether a resource exists: always, because the load checks it. */
 const initialised: Lowering = (cx) => cx.scalar('bool', 1);
 
-const note = 'contents as of the load';
+const note = 'the contents from load time';
 
 export const BOOSTED_TREES: Operators = {
   BoostedTreesEnsembleResourceHandleOp: { lower: handle('tree ensemble'), dtypes: 'any' },

@@ -1,7 +1,7 @@
 // Reads a TreeEnsemble, as written by BoostedTreesSerializeEnsemble, into the lists that Serval's
 // operator expects. Importer's worker thread; pure. Source:
 // tensorflow/core/kernels/boosted_trees/boosted_trees.proto (2.8).
-import { ErrorCode, ServalError } from '../../../../base/errors.js';
+import { ServalError, modelInvalid } from '../../../../base/errors.js';
 import { TREE_NODES_MAX } from '../../../../base/limits.js';
 import { WireReader } from '../../../../protobuf/reader.js';
 
@@ -33,7 +33,8 @@ export function readEnsemble(bytes: Uint8Array): Ensemble {
     else reader.skip();
   }
   const [trees, weights] = [made.treeSizes.length, made.treeWeights.length];
-  if (trees !== weights) throw invalid(`${trees} trees with ${weights} weights`);
+  if (trees !== weights)
+    throw invalid(`expected a weight for each of ${trees} trees, got ${weights}`);
   return made;
 }
 
@@ -82,12 +83,12 @@ function readNode(reader: WireReader, made: Ensemble): void {
       kind = field - 1;
       split = readSplit(reader.nested('a split'));
     } else if (field === 4) {
-      throw invalid('a node of kind DenseSplit, which no operator of TensorFlow serves');
+      throw invalid('a node of kind DenseSplit, which no TensorFlow operator supports');
     } else {
       reader.skip();
     }
   }
-  if (kind === undefined) throw invalid(`node ${made.kinds.length} is of no kind`);
+  if (kind === undefined) throw invalid(`node ${made.kinds.length} has no kind`);
   if (made.kinds.length >= TREE_NODES_MAX) throw invalid(`more than ${TREE_NODES_MAX} nodes`);
   if (kind === 0) made.leaves.push(leaf ?? []);
   made.kinds.push(kind);
@@ -137,7 +138,7 @@ function readLeaf(reader: WireReader): readonly number[] {
         else values.skip();
       }
     } else if (reader.field === 2) {
-      throw invalid('a leaf of sparse values, which no operator of TensorFlow serves');
+      throw invalid('a leaf of sparse values, which no TensorFlow operator supports');
     } else if (reader.field === 3) {
       const [value = 0] = floatsOf(reader.fixed(4));
       scalar = value;
@@ -162,5 +163,4 @@ function floatsOf(bytes: Uint8Array): number[] {
   return Array.from({ length: bytes.byteLength / 4 }, (_, i) => view.getFloat32(i * 4, true));
 }
 
-const invalid = (text: string): ServalError =>
-  new ServalError(ErrorCode.ModelInvalid, `TreeEnsemble: ${text}`);
+const invalid = (text: string): ServalError => modelInvalid('TreeEnsemble', text);

@@ -1,12 +1,13 @@
 // Interpreter kernels for shapes and for moving elements. Importer's worker thread. Source:
 // tensorflow/core/ops/array_ops.cc.
+import { modelInvalid } from '../../../../base/errors.js';
+import { elementCount } from '../../../../model/shape.js';
 import type { Tensor } from '../../types.js';
 import { attributeOf, typeAttribute } from '../attributes.js';
-import { invalid } from '../errors.js';
 import type { Kernel, Kernels, KernelCall } from '../interpreter.js';
 import {
   bytesOf,
-  elementCount,
+  computedCount,
   integersOf,
   picked,
   reshaped,
@@ -15,25 +16,22 @@ import {
 } from '../tensors.js';
 import { tensorInput, tensorInputs } from './inputs.js';
 
-function product(shape: readonly number[]): number {
-  return shape.reduce((all, dim) => all * dim, 1);
-}
-
 function axisOf(axis: number, rank: number): number {
   const found = axis < 0 ? axis + rank : axis;
   if (found >= 0 && found < rank) return found;
-  throw invalid(`axis ${axis} is not one of ${rank}`);
+  throw modelInvalid(`axis ${axis} is out of range for rank ${rank}`);
 }
 
 const reshape: Kernel = (call) => {
   const tensor = tensorInput(call, 0);
   const wanted = integersOf(tensorInput(call, 1));
   const free = wanted.indexOf(-1);
-  if (wanted.some((dim, axis) => dim < 0 && axis !== free)) throw invalid('two free dims');
-  const known = product(wanted.filter((dim) => dim >= 0));
-  const shape = wanted.map((dim) => (dim === -1 ? product(tensor.shape) / known : dim));
-  if (product(shape) !== product(tensor.shape) || !shape.every(Number.isSafeInteger)) {
-    throw invalid(`[${tensor.shape.join(', ')}] as [${wanted.join(', ')}]`);
+  if (wanted.some((dim, axis) => dim < 0 && axis !== free))
+    throw modelInvalid('shape: expected at most one -1, got several');
+  const known = elementCount(wanted.filter((dim) => dim >= 0));
+  const shape = wanted.map((dim) => (dim === -1 ? elementCount(tensor.shape) / known : dim));
+  if (elementCount(shape) !== elementCount(tensor.shape) || !shape.every(Number.isSafeInteger)) {
+    throw modelInvalid(`[${tensor.shape.join(', ')}] as [${wanted.join(', ')}]`);
   }
   return [reshaped(tensor, shape)];
 };
@@ -45,7 +43,8 @@ const squeeze: Kernel = (call) => {
     attributeOf(attributes, 'squeeze_dims', 'list') ?? attributeOf(attributes, 'axis', 'list');
   const axes = new Set((list?.ints ?? []).map((axis) => axisOf(Number(axis), tensor.shape.length)));
   const shape = tensor.shape.filter((dim, axis) => (axes.size === 0 ? dim !== 1 : !axes.has(axis)));
-  if (product(shape) !== product(tensor.shape)) throw invalid('a squeezed dim is not 1');
+  if (elementCount(shape) !== elementCount(tensor.shape))
+    throw modelInvalid('a squeezed dimension: expected a size of 1');
   return [reshaped(tensor, shape)];
 };
 
@@ -58,23 +57,23 @@ const expandDims: Kernel = (call) => {
 // Joins along an axis that all tensors have.
 function concatenated(call: KernelCall, tensors: readonly Tensor[], axis: number): Tensor {
   const [first] = tensors;
-  if (first === undefined) throw invalid('nothing to put together');
+  if (first === undefined) throw modelInvalid('no tensors to concatenate');
   for (const { shape } of tensors) {
     const fits =
       shape.length === first.shape.length &&
       shape.every((dim, at) => at === axis || dim === first.shape[at]);
-    if (!fits) throw invalid(`shapes [${first.shape.join(', ')}] and [${shape.join(', ')}]`);
+    if (!fits) throw modelInvalid(`shapes [${first.shape.join(', ')}] and [${shape.join(', ')}]`);
   }
-  const outer = product(first.shape.slice(0, axis));
+  const outer = elementCount(first.shape.slice(0, axis));
   const sum = tensors.reduce((all, { shape }) => all + (shape[axis] ?? 0), 0);
   const shape = first.shape.toSpliced(axis, 1, sum);
-  call.session.spend(elementCount(shape));
+  call.session.spend(computedCount(shape));
   const indices: number[] = [];
   const starts: number[] = [];
-  tensors.reduce((start, tensor) => (starts.push(start), start + product(tensor.shape)), 0);
+  tensors.reduce((start, tensor) => (starts.push(start), start + elementCount(tensor.shape)), 0);
   for (let row = 0; row < outer; row += 1) {
     tensors.forEach((tensor, number) => {
-      const width = product(tensor.shape.slice(axis));
+      const width = elementCount(tensor.shape.slice(axis));
       const start = (starts[number] ?? 0) + row * width;
       for (let at = 0; at < width; at += 1) indices.push(start + at);
     });
@@ -105,10 +104,10 @@ const fill: Kernel = (call) => {
 };
 
 function filled(shape: readonly number[], value: Tensor): Tensor {
-  if (shape.some((dim) => dim < 0) || !Number.isSafeInteger(product(shape))) {
-    throw invalid(`shape [${shape.join(', ')}]`);
+  if (shape.some((dim) => dim < 0) || !Number.isSafeInteger(elementCount(shape))) {
+    throw modelInvalid(`shape [${shape.join(', ')}]`);
   }
-  if (elementCount(value.shape) !== 1) throw invalid('expected one value');
+  if (computedCount(value.shape) !== 1) throw modelInvalid('expected one value');
   if (value.dtype === 'string') {
     const [element = new Uint8Array()] = stringsOf(value);
     return { dtype: 'string', shape, data: { kind: 'fill', element } };
@@ -136,13 +135,14 @@ const gather: Kernel = (call) => {
   const tensor = tensorInput(call, 0);
   const at = tensorInput(call, 1);
   const [axis = 0] = call.inputs.length > 2 ? integersOf(tensorInput(call, 2)) : [];
-  if (axis !== 0 || tensor.shape.length === 0) throw invalid('only along the first axis');
+  if (axis !== 0 || tensor.shape.length === 0)
+    throw modelInvalid('only the first axis is supported');
   const [rows = 0, ...rest] = tensor.shape;
-  const width = product(rest);
+  const width = elementCount(rest);
   const shape = [...at.shape, ...rest];
-  call.session.spend(elementCount(shape));
+  call.session.spend(computedCount(shape));
   const indices = integersOf(at).flatMap((row) => {
-    if (row < 0 || row >= rows) throw invalid(`row ${row} is not one of ${rows}`);
+    if (row < 0 || row >= rows) throw modelInvalid(`index ${row} is out of range for ${rows} rows`);
     return Array.from({ length: width }, (_, step) => row * width + step);
   });
   return [picked([tensor], indices, shape)];
@@ -160,14 +160,14 @@ const stridedSlice: Kernel = (call) => {
   const mask = (name: string): number =>
     Number(attributeOf(call.node.attributes, name, 'int') ?? 0n);
   if (mask('ellipsis_mask') !== 0 || mask('new_axis_mask') !== 0) {
-    throw invalid('with an ellipsis or new axis');
+    throw modelInvalid('an ellipsis or a new axis is not supported');
   }
-  if (begin.length > tensor.shape.length) throw invalid('more slices than dims');
-  call.session.spend(elementCount(tensor.shape));
+  if (begin.length > tensor.shape.length) throw modelInvalid('got more slices than dimensions');
+  call.session.spend(computedCount(tensor.shape));
   const cuts = tensor.shape.map((dim, axis): Cut => {
     const isSet = (name: string): boolean => ((mask(name) >> axis) & 1) === 1;
     const step = strides[axis] ?? 1;
-    if (step === 0) throw invalid('a step of 0');
+    if (step === 0) throw modelInvalid('strides: expected steps other than 0');
     const from = axis < begin.length && !isSet('begin_mask') ? begin[axis] : undefined;
     const to = axis < begin.length && !isSet('end_mask') ? end[axis] : undefined;
     if (axis < begin.length && isSet('shrink_axis_mask')) {
@@ -208,14 +208,15 @@ const slice: Kernel = (call) => {
   const tensor = tensorInput(call, 0);
   const begin = integersOf(tensorInput(call, 1));
   const size = integersOf(tensorInput(call, 2));
-  call.session.spend(elementCount(tensor.shape));
+  call.session.spend(computedCount(tensor.shape));
   return [
     sliced(
       tensor,
       tensor.shape.map((dim, axis) => {
         const start = begin[axis] ?? 0;
         const count = (size[axis] ?? -1) === -1 ? dim - start : (size[axis] ?? 0);
-        if (start < 0 || count < 0 || start + count > dim) throw invalid('the slice is not inside');
+        if (start < 0 || count < 0 || start + count > dim)
+          throw modelInvalid('the slice is out of range');
         return { at: Array.from({ length: count }, (_, step) => start + step), isDropped: false };
       }),
     ),
@@ -228,9 +229,9 @@ const split: Kernel = (call) => {
   const axis = axisOf(axisValue, tensor.shape.length);
   const count = Number(attributeOf(call.node.attributes, 'num_split', 'int') ?? 1n);
   const dim = tensor.shape[axis] ?? 0;
-  if (count < 1 || dim % count !== 0) throw invalid(`${dim} in ${count} parts`);
+  if (count < 1 || dim % count !== 0) throw modelInvalid(`${dim} in ${count} parts`);
   const width = dim / count;
-  call.session.spend(elementCount(tensor.shape) + count);
+  call.session.spend(computedCount(tensor.shape) + count);
   return Array.from({ length: count }, (_, part) =>
     sliced(
       tensor,
@@ -263,6 +264,6 @@ export const ARRAY_KERNELS: Kernels = {
   Size: (call) => {
     const { shape } = tensorInput(call, 0);
     const dtype = typeAttribute(call.node.attributes, 'out_type') ?? 'int32';
-    return [tensorOf(dtype, [], [product(shape)])];
+    return [tensorOf(dtype, [], [elementCount(shape)])];
   },
 };

@@ -1,7 +1,7 @@
 // All operators that are run while a model is loaded. Importer's worker thread.
 import type { Kernels } from '../interpreter.js';
 import { ARRAY_KERNELS } from './arrays.js';
-import { CONTROL_KERNELS } from './control.js';
+import { CONTROL_FLOW_KERNELS } from './control-flow.js';
 import { MATH_KERNELS } from './math.js';
 import { RANDOM_KERNELS } from './random.js';
 import { RESTORE_KERNELS } from './restore.js';
@@ -12,7 +12,7 @@ import { VARIABLE_KERNELS } from './variables.js';
 
 export const KERNELS: Kernels = {
   ...ARRAY_KERNELS,
-  ...CONTROL_KERNELS,
+  ...CONTROL_FLOW_KERNELS,
   ...MATH_KERNELS,
   ...RANDOM_KERNELS,
   ...RESTORE_KERNELS,

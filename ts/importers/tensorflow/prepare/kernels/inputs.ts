@@ -1,6 +1,6 @@
 // Reads the inputs of kernels: as tensors, as handles, by position. Importer's worker thread.
+import { modelInvalid } from '../../../../base/errors.js';
 import type { Tensor } from '../../types.js';
-import { invalid } from '../errors.js';
 import { type Handle, isHandle, type KernelCall } from '../interpreter.js';
 
 /**
@@ -9,7 +9,7 @@ import { type Handle, isHandle, type KernelCall } from '../interpreter.js';
  */
 export function tensorInput(call: KernelCall, index: number): Tensor {
   const value = call.inputs[index];
-  if (value === undefined) throw invalid(`it has no input ${index}`);
+  if (value === undefined) throw modelInvalid(`it has no input ${index}`);
   return isHandle(value) ? variableValue(call, value) : value;
 }
 
@@ -22,7 +22,7 @@ export function tensorInputs(call: KernelCall, start: number, end?: number): Ten
 export function handleInput(call: KernelCall, index: number): Handle {
   const value = call.inputs[index];
   if (value !== undefined && isHandle(value)) return value;
-  throw invalid(`expected a variable or resource as input ${index}`);
+  throw modelInvalid(`expected a variable or resource as input ${index}`);
 }
 
 /** Errors: ModelInvalid if the variable has no value, or lost it because of a failed operation. */
@@ -31,5 +31,5 @@ export function variableValue({ session }: KernelCall, { id, node }: Handle): Te
   if (value !== undefined) return value;
   const failure = session.state.spoiled.get(id);
   const reason = failure === undefined ? '' : ` (${failure.op} failed: ${failure.reason})`;
-  throw invalid(`variable ${JSON.stringify(node.name)} has no value${reason}`);
+  throw modelInvalid(`variable ${JSON.stringify(node.name)} has no value${reason}`);
 }

@@ -1,14 +1,14 @@
 // Interpreter kernels for arithmetic on constants. Integers wrap around as in TensorFlow.
 // Importer's worker thread.
+import { modelInvalid } from '../../../../base/errors.js';
 import { DATA_TYPES, type Scalar } from '../../../../model/datatype.js';
 import type { Dtype, Tensor } from '../../types.js';
 import { attributeOf, typeAttribute } from '../attributes.js';
-import { invalid } from '../errors.js';
 import type { Kernel, KernelCall, Kernels } from '../interpreter.js';
 import {
   bytesOf,
   elementBytes,
-  elementCount,
+  computedCount,
   elementName,
   elementsOf,
   integersOf,
@@ -32,7 +32,7 @@ const MIN: Operation = { number: Math.min, bigint: (a, b) => (a < b ? a : b) };
 const FLOOR_DIV: Operation = {
   number: (a, b) => Math.floor(a / b),
   bigint: (a, b) => {
-    if (b === 0n) throw invalid('division by zero');
+    if (b === 0n) throw modelInvalid('division by zero');
     const quotient = a / b;
     return quotient * b !== a && a < 0n !== b < 0n ? quotient - 1n : quotient;
   },
@@ -45,7 +45,7 @@ function broadcastShape(one: readonly number[], other: readonly number[]): numbe
     const b = other[axis - rank + other.length] ?? 1;
     if (a === b || b === 1) return a;
     if (a === 1) return b;
-    throw invalid(`shapes [${one.join(', ')}] and [${other.join(', ')}] do not go together`);
+    throw modelInvalid(`shapes [${one.join(', ')}] and [${other.join(', ')}] do not broadcast`);
   });
 }
 
@@ -66,9 +66,9 @@ function broadcastIndices(from: readonly number[], to: readonly number[]): numbe
 
 // Integers are computed as bigint, so that 32-bit products keep their low bits.
 function computed(one: Tensor, other: Tensor, operation: Operation): Tensor {
-  if (one.dtype !== other.dtype) throw invalid(`types ${one.dtype} and ${other.dtype} differ`);
+  if (one.dtype !== other.dtype) throw modelInvalid(`types ${one.dtype} and ${other.dtype} differ`);
   const shape = broadcastShape(one.shape, other.shape);
-  elementCount(shape);
+  computedCount(shape);
   const left = numbersOf(one);
   const right = numbersOf(other);
   const rightAt = broadcastIndices(other.shape, shape);
@@ -100,7 +100,7 @@ function binary(operation: Operation): Kernel {
   return (call) => {
     const one = tensorInput(call, 0);
     const other = tensorInput(call, 1);
-    call.session.spend(elementCount(broadcastShape(one.shape, other.shape)));
+    call.session.spend(computedCount(broadcastShape(one.shape, other.shape)));
     return [computed(one, other, operation)];
   };
 }
@@ -110,7 +110,7 @@ function compared(test: (order: number) => boolean): Kernel {
     const one = tensorInput(call, 0);
     const other = tensorInput(call, 1);
     const shape = broadcastShape(one.shape, other.shape);
-    call.session.spend(elementCount(shape));
+    call.session.spend(computedCount(shape));
     const left = elementsOf(one);
     const right = elementsOf(other);
     const rightAt = broadcastIndices(other.shape, shape);
@@ -137,12 +137,12 @@ function logical(test: (values: readonly boolean[]) => boolean): Kernel {
   return (call) => {
     const tensors = tensorInputs(call, 0);
     const shape = tensors.map(({ shape: own }) => own).reduce(broadcastShape);
-    call.session.spend(elementCount(shape));
+    call.session.spend(computedCount(shape));
     const sources = tensors.map((tensor) => {
       const values = numbersOf(tensor);
       return broadcastIndices(tensor.shape, shape).map((at) => Boolean(values[at]));
     });
-    const count = elementCount(shape);
+    const count = computedCount(shape);
     return [
       tensorOf(
         'bool',
@@ -159,8 +159,8 @@ function unary(compute: (value: number) => number): Kernel {
   return (call) => {
     const input = tensorInput(call, 0);
     const { dtype, shape } = input;
-    if (DATA_TYPES[dtype].kind !== 'float') throw invalid(`expected floats, got ${dtype}`);
-    call.session.spend(elementCount(shape));
+    if (DATA_TYPES[dtype].kind !== 'float') throw modelInvalid(`expected floats, got ${dtype}`);
+    call.session.spend(computedCount(shape));
     const values = numbersOf(input).map((value) => compute(Number(value)));
     return [tensorOf(dtype, shape, values)];
   };
@@ -169,9 +169,9 @@ function unary(compute: (value: number) => number): Kernel {
 const cast: Kernel = (call) => {
   const input = tensorInput(call, 0);
   const to = typeAttribute(call.node.attributes, 'DstT');
-  if (to === undefined) throw invalid('the type to cast to is not said');
+  if (to === undefined) throw modelInvalid('the target type of the cast is missing');
   if (to === input.dtype) return [input];
-  call.session.spend(elementCount(input.shape));
+  call.session.spend(computedCount(input.shape));
   return [
     tensorOf(
       to,
@@ -185,7 +185,7 @@ const cast: Kernel = (call) => {
 function castOne(value: Scalar, to: Dtype): Scalar {
   if (DATA_TYPES[to].kind === 'float') return Number(value);
   if (to === 'bool') return Number(value) !== 0 ? 1 : 0;
-  if (typeof value === 'number' && !Number.isFinite(value)) throw invalid(`${value} as ${to}`);
+  if (typeof value === 'number' && !Number.isFinite(value)) throw modelInvalid(`${value} as ${to}`);
   const whole = typeof value === 'bigint' ? value : BigInt(Math.trunc(value));
   return wrapped(to, whole);
 }
@@ -194,26 +194,27 @@ function castOne(value: Scalar, to: Dtype): Scalar {
 const bitcast: Kernel = (call) => {
   const input = tensorInput(call, 0);
   const to = typeAttribute(call.node.attributes, 'type');
-  if (to === undefined) throw invalid('the type to cast to is not said');
+  if (to === undefined) throw modelInvalid('the target type of the cast is missing');
   const from = elementBytes(input.dtype);
   const size = elementBytes(to);
   const shape = [...input.shape];
   if (size < from) shape.push(from / size);
   if (size > from) {
     const last = shape.pop();
-    if (last !== size / from) throw invalid(`[${input.shape.join(', ')}] as ${to}`);
+    if (last !== size / from) throw modelInvalid(`[${input.shape.join(', ')}] as ${to}`);
   }
   return [{ dtype: to, shape, data: { kind: 'bytes', bytes: bytesOf(input) } }];
 };
 
 const range: Kernel = (call) => {
   const bounds = tensorInputs(call, 0, 3);
-  if (new Set(bounds.map((bound) => bound.dtype)).size !== 1) throw invalid('types differ');
+  if (new Set(bounds.map((bound) => bound.dtype)).size !== 1) throw modelInvalid('types differ');
   const [start, limit, delta] = bounds.map(scalarOf);
-  if (start === undefined || limit === undefined || delta === undefined) throw invalid('3 inputs');
+  if (start === undefined || limit === undefined || delta === undefined)
+    throw modelInvalid('3 inputs');
   const count = Math.max(0, Math.ceil((Number(limit) - Number(start)) / Number(delta)));
-  if (!Number.isFinite(count)) throw invalid('a range whose step is 0');
-  call.session.spend(elementCount([count]));
+  if (!Number.isFinite(count)) throw modelInvalid('a range with step 0');
+  call.session.spend(computedCount([count]));
   const { dtype } = tensorInput(call, 0);
   const values = Array.from(
     { length: count },
@@ -231,8 +232,9 @@ function reduced(operation: Operation, empty: Scalar): Kernel {
     const axes = integersOf(tensorInput(call, 1)).map((axis) =>
       axis < 0 ? axis + input.shape.length : axis,
     );
-    if (new Set(axes).size !== input.shape.length) throw invalid('only over all axes');
-    call.session.spend(elementCount(input.shape));
+    if (new Set(axes).size !== input.shape.length)
+      throw modelInvalid('only reductions over all axes are supported');
+    call.session.spend(computedCount(input.shape));
     const isFloat = DATA_TYPES[input.dtype].kind === 'float';
     const value = numbersOf(input).reduce(
       (a, b): Scalar =>
@@ -256,7 +258,7 @@ export const MATH_KERNELS: Kernels = {
   RealDiv: binary({
     number: (a, b) => a / b,
     bigint: () => {
-      throw invalid('on integers');
+      throw modelInvalid('integers are not supported');
     },
   }),
   Neg: (call) => {

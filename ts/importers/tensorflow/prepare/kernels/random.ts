@@ -3,7 +3,7 @@
 // thread. Source: tensorflow/core/ops/random_ops.cc (shapes, ranges).
 import { typeAttribute } from '../attributes.js';
 import type { Kernel, Kernels } from '../interpreter.js';
-import { elementCount, integersOf, tensorOf } from '../tensors.js';
+import { computedCount, integersOf, tensorOf } from '../tensors.js';
 import { tensorInput } from './inputs.js';
 
 const UINT32_RANGE = 4_294_967_296;
@@ -42,7 +42,7 @@ function random(draw: (uniform: Source) => number): Kernel {
   return (call) => {
     const { node, session } = call;
     const shape = integersOf(tensorInput(call, 0));
-    const count = elementCount(shape);
+    const count = computedCount(shape);
     session.spend(count);
     session.warn('variables are initialised with random numbers when the model is loaded');
     const uniform = uniformSource(node.name);

@@ -1,9 +1,10 @@
 // Interpreter kernels for reading the checkpoint. Tensors are only described until their elements
 // are requested. Importer's worker thread. Source: tensorflow/core/kernels/save_restore_tensor.cc;
 // tensorflow/core/framework/tensor_slice.
+import { modelInvalid } from '../../../../base/errors.js';
 import type { Checkpoint, Dtype, Slice, Tensor, TensorData } from '../../types.js';
 import { attributeOf, typeAttribute } from '../attributes.js';
-import { invalid, quoted } from '../errors.js';
+import { quoted } from '../errors.js';
 import type { Kernel, KernelCall, Kernels } from '../interpreter.js';
 import { stringsOf } from '../tensors.js';
 import { tensorInput } from './inputs.js';
@@ -35,7 +36,7 @@ export class StoredTensor implements Tensor {
 
 function slicedShape(shape: readonly number[], slice: Slice, name: string): number[] {
   if (slice.length !== shape.length) {
-    throw invalid(
+    throw modelInvalid(
       `slice of tensor ${quoted(name)}: expected ${shape.length} dims, ` + `got ${slice.length}`,
     );
   }
@@ -43,7 +44,9 @@ function slicedShape(shape: readonly number[], slice: Slice, name: string): numb
     const { start = 0, length } = slice[axis] ?? {};
     const size = length ?? dim - start;
     if (start >= 0 && size >= 0 && start + size <= dim) return size;
-    throw invalid(`slice of tensor ${quoted(name)}: ${start}..${start + size} of ${dim}`);
+    throw modelInvalid(
+      `slice of tensor ${quoted(name)}: ${start}..${start + size} is out of range for ${dim}`,
+    );
   });
 }
 
@@ -55,7 +58,8 @@ export function parseShapeAndSlice(
   text: string,
 ): { readonly shape: readonly number[]; readonly slice: Slice } | undefined {
   if (text === '') return undefined;
-  const bad = (): Error => invalid(`shape and slice ${quoted(text)}: expected "10 4 0,10:0,4"`);
+  const bad = (): Error =>
+    modelInvalid(`shape and slice ${quoted(text)}: expected "10 4 0,10:0,4"`);
   const parts = text.split(' ');
   const last = parts.pop() ?? '';
   const shape = parts
@@ -83,7 +87,7 @@ function openedCheckpoint(call: KernelCall): Checkpoint {
   const { checkpoint, restorePrefix } = call.session;
   const [path = ''] = textsOf(call, 0);
   if (checkpoint !== undefined && path === restorePrefix) return checkpoint;
-  throw invalid(`${quoted(path)} is not the model's checkpoint`);
+  throw modelInvalid(`${quoted(path)} is not the model's checkpoint`);
 }
 
 function restored(
@@ -95,14 +99,16 @@ function restored(
   const wanted = parseShapeAndSlice(text);
   const { shape } = checkpoint.describe(name);
   if (wanted !== undefined && wanted.shape.join() !== shape.join()) {
-    throw invalid(
+    throw modelInvalid(
       `tensor ${quoted(name)}: expected shape [${wanted.shape.join(', ')}], ` +
         `the checkpoint has [${shape.join(', ')}]`,
     );
   }
   const tensor = new StoredTensor(checkpoint, name, wanted?.slice);
   if (dtype === undefined || dtype === tensor.dtype) return tensor;
-  throw invalid(`tensor ${quoted(name)}: expected ${dtype}, the checkpoint has ${tensor.dtype}`);
+  throw modelInvalid(
+    `tensor ${quoted(name)}: expected ${dtype}, the checkpoint has ${tensor.dtype}`,
+  );
 }
 
 const restoreMany: Kernel = (call) => {
@@ -111,7 +117,9 @@ const restoreMany: Kernel = (call) => {
   const slices = textsOf(call, 2);
   const types = attributeOf(call.node.attributes, 'dtypes', 'list')?.types ?? [];
   if (names.length !== slices.length || names.length !== types.length) {
-    throw invalid(`${names.length} names, ${slices.length} slices and ${types.length} types`);
+    throw modelInvalid(
+      `expected equal counts, got ${names.length} names, ${slices.length} slices and ${types.length} types`,
+    );
   }
   call.session.spend(names.length);
   return names.map((name, index) => restored(checkpoint, name, slices[index] ?? '', types[index]));
@@ -121,7 +129,8 @@ const restoreOne: Kernel = (call) => {
   const checkpoint = openedCheckpoint(call);
   const [name] = textsOf(call, 1);
   const [slice] = call.inputs.length > 2 ? textsOf(call, 2) : [''];
-  if (name === undefined || slice === undefined) throw invalid('expected one name and one slice');
+  if (name === undefined || slice === undefined)
+    throw modelInvalid('expected one name and one slice');
   return [restored(checkpoint, name, slice, typeAttribute(call.node.attributes, 'dt'))];
 };
 

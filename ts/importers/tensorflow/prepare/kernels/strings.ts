@@ -1,7 +1,8 @@
 // Interpreter kernels for strings. Importer's worker thread. Source:
 // tensorflow/core/kernels/{string_join_op,as_string_op}.
+import { modelInvalid } from '../../../../base/errors.js';
+import { elementCount } from '../../../../model/shape.js';
 import { attributeOf, textAttribute } from '../attributes.js';
-import { invalid } from '../errors.js';
 import type { Kernel, Kernels } from '../interpreter.js';
 import { latin1, numbersOf, stringsOf, stringsTensor } from '../tensors.js';
 import { tensorInput, tensorInputs } from './inputs.js';
@@ -10,10 +11,10 @@ const join: Kernel = (call) => {
   const tensors = tensorInputs(call, 0);
   const separator = textAttribute(call.node.attributes, 'separator');
   const shape = tensors.find((tensor) => tensor.shape.length > 0)?.shape ?? [];
-  const count = shape.reduce((product, dim) => product * dim, 1);
+  const count = elementCount(shape);
   const lists = tensors.map((tensor) => {
     const isScalar = tensor.shape.length === 0;
-    if (!isScalar && tensor.shape.join() !== shape.join()) throw invalid('shapes differ');
+    if (!isScalar && tensor.shape.join() !== shape.join()) throw modelInvalid('shapes differ');
     return { isScalar, values: stringsOf(tensor).map(latin1) };
   });
   call.session.spend(count * lists.length);
@@ -29,9 +30,10 @@ const asString: Kernel = (call) => {
   const input = tensorInput(call, 0);
   const { attributes } = call.node;
   const width = attributeOf(attributes, 'width', 'int') ?? -1n;
-  if (width !== -1n || textAttribute(attributes, 'fill') !== '') throw invalid('with a width');
-  if (!/^(u?int\d+|bool)$/.test(input.dtype)) throw invalid(`of ${input.dtype}`);
-  call.session.spend(input.shape.reduce((product, dim) => product * dim, 1));
+  if (width !== -1n || textAttribute(attributes, 'fill') !== '')
+    throw modelInvalid('width and fill are not supported');
+  if (!/^(u?int\d+|bool)$/.test(input.dtype)) throw modelInvalid(`of ${input.dtype}`);
+  call.session.spend(elementCount(input.shape));
   const texts = numbersOf(input).map((value) =>
     input.dtype === 'bool' ? (value ? 'true' : 'false') : String(value),
   );

@@ -1,12 +1,12 @@
 // Interpreter kernels for hash tables. Importer's worker thread. Source:
 // tensorflow/core/ops/lookup_ops.cc.
+import { modelInvalid } from '../../../../base/errors.js';
 import { attributeOf, textAttribute } from '../attributes.js';
-import { invalid } from '../errors.js';
 import type { Kernel, KernelCall, Kernels } from '../interpreter.js';
 import { resourceId } from '../state.js';
 import { Table } from '../table.js';
 import {
-  elementCount,
+  computedCount,
   elementName,
   elementsOf,
   stringsOf,
@@ -34,7 +34,8 @@ function tableInput(call: KernelCall): Table {
   let table = tables.get(id);
   if (table === undefined) {
     const failure = spoiled.get(id);
-    if (failure !== undefined) throw invalid(`${failure.op} failed before: ${failure.reason}`);
+    if (failure !== undefined)
+      throw modelInvalid(`${failure.op} failed earlier: ${failure.reason}`);
     tables.set(id, (table = new Table(node, call.session.state.emptyKeys.get(id))));
   }
   return table;
@@ -60,7 +61,7 @@ function assetPath(call: KernelCall, index: number): string {
   const [bytes] = stringsOf(tensorInput(call, index));
   const path = Buffer.from(bytes ?? []).toString('utf8');
   if (call.session.assetPaths.has(path)) return path;
-  throw invalid(`${JSON.stringify(path)} is not an asset of the model`);
+  throw modelInvalid(`${JSON.stringify(path)} is not an asset of the model`);
 }
 
 const fillFromFile: Kernel = (call) => {
@@ -89,7 +90,7 @@ const readFile: Kernel = (call) => [
 
 const insert: Kernel = (call) => {
   const table = tableInput(call);
-  if (table.isStatic) throw invalid('a static table takes no single keys');
+  if (table.isStatic) throw modelInvalid('a static table accepts no single keys');
   table.insert(tensorInput(call, 1), tensorInput(call, 2));
   return [];
 };
@@ -110,9 +111,10 @@ const find: Kernel = (call) => {
   const table = tableInput(call);
   const keys = tensorInput(call, 1);
   const [otherwise, ...more] = elementsOf(tensorInput(call, 2));
-  if (otherwise === undefined || more.length > 0) throw invalid('expected one default value');
-  if (keys.dtype !== table.keyDtype) throw invalid(`keys of ${keys.dtype}`);
-  call.session.spend(elementCount(keys.shape));
+  if (otherwise === undefined || more.length > 0) throw modelInvalid('expected one default value');
+  if (keys.dtype !== table.keyDtype)
+    throw modelInvalid(`keys: expected ${table.keyDtype}, got ${keys.dtype}`);
+  call.session.spend(computedCount(keys.shape));
   const found = elementsOf(keys).map((key) => table.find(key) ?? otherwise);
   return [tensorFrom(table.valueDtype, keys.shape, found)];
 };

@@ -2,8 +2,8 @@
 // file). Source: tensorflow/core/kernels/lookup_util.cc (TextFileLineIterator); TensorFlow 2.21's
 // results.
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
+import { modelInvalid } from '../../../../base/errors.js';
 import type { Dtype, Tensor } from '../../types.js';
-import { invalid } from '../errors.js';
 import { ASSET_BYTES_MAX, TABLE_ENTRIES_MAX } from '../limits.js';
 import { type Element, latin1, tensorFrom } from '../tensors.js';
 
@@ -35,13 +35,13 @@ export function readAsset(path: string): Uint8Array {
   try {
     file = openSync(path, 'r');
   } catch (error) {
-    throw invalid((error as Error).message);
+    throw modelInvalid((error as Error).message);
   }
   try {
     const stats = fstatSync(file);
-    if (!stats.isFile()) throw invalid(`${path}: expected a file`);
+    if (!stats.isFile()) throw modelInvalid(`${path}: expected a file`);
     if (stats.size > ASSET_BYTES_MAX) {
-      throw invalid(`${path}: expected at most ${ASSET_BYTES_MAX} bytes, got ${stats.size}`);
+      throw modelInvalid(`${path}: expected at most ${ASSET_BYTES_MAX} bytes, got ${stats.size}`);
     }
     return readFileSync(file);
   } finally {
@@ -64,11 +64,13 @@ export function readTextFile(
   for (const { line, end } of linesOf(readAsset(path))) {
     const row = keys.length;
     if (row === vocabSize) break;
-    if (line.length === 0) throw invalid(`${path}: empty line found at position ${end}`);
+    if (line.length === 0) throw modelInvalid(`${path}: empty line found at position ${end}`);
     const fields = keyIndex < 0 && valueIndex < 0 ? [] : split(line, columns.delimiter);
     const expected = Math.max(keyIndex, valueIndex) + 1;
     if (fields.length < expected) {
-      throw invalid(`${path}: line ${row}: expected ${expected} columns, got ${fields.length}`);
+      throw modelInvalid(
+        `${path}: line ${row}: expected ${expected} columns, got ${fields.length}`,
+      );
     }
     const where = `${path}: line ${row}`;
     const take = (index: number, dtype: Dtype): Element =>
@@ -82,11 +84,12 @@ export function readTextFile(
           );
     keys.push(take(keyIndex, columns.keyDtype));
     values.push(take(valueIndex, columns.valueDtype));
-    if (row === TABLE_ENTRIES_MAX) throw invalid(`${path}: more than ${TABLE_ENTRIES_MAX} lines`);
+    if (row === TABLE_ENTRIES_MAX)
+      throw modelInvalid(`${path}: more than ${TABLE_ENTRIES_MAX} lines`);
   }
-  if (keys.length === 0) throw invalid(`${path}: expected lines, got none`);
+  if (keys.length === 0) throw modelInvalid(`${path}: expected lines, got none`);
   if (vocabSize !== -1 && keys.length < vocabSize) {
-    throw invalid(`${path}: expected ${vocabSize} lines, got ${keys.length}`);
+    throw modelInvalid(`${path}: expected ${vocabSize} lines, got ${keys.length}`);
   }
   return {
     keys: tensorFrom(columns.keyDtype, [keys.length], keys),
@@ -106,16 +109,17 @@ function checkColumns({
     ['value', valueIndex, valueDtype],
   ] as const) {
     if (!Number.isSafeInteger(index) || index < WHOLE_LINE) {
-      throw invalid(`${what}_index: expected -2 or more, got ${index}`);
+      throw modelInvalid(`${what}_index: expected -2 or more, got ${index}`);
     }
     if (index === LINE_NUMBER && dtype !== 'int64') {
-      throw invalid(`line numbers as ${what}s are int64, the table's are ${dtype}`);
+      throw modelInvalid(`line numbers as ${what}s: expected int64, got ${dtype}`);
     }
     if (index === WHOLE_LINE && !['string', 'int32', 'int64'].includes(dtype)) {
-      throw invalid(`whole lines as ${what}s are string or integer, the table's are ${dtype}`);
+      throw modelInvalid(`whole lines as ${what}s: expected string, int32 or int64, got ${dtype}`);
     }
   }
-  if (delimiter.length !== 1) throw invalid(`delimiter: expected 1 byte, got ${delimiter.length}`);
+  if (delimiter.length !== 1)
+    throw modelInvalid(`delimiter: expected 1 byte, got ${delimiter.length}`);
 }
 
 // One carriage return before a newline or at the file's end is removed; if it is alone at the end,
@@ -148,7 +152,7 @@ function parsed(field: Uint8Array, dtype: Dtype, offset: bigint, where: string):
   // The number ends at a zero byte, as a C string does.
   const text = (latin1(field).split('\0', 1)[0] ?? '').replace(/^[ \t\v\f\r]+|[ \t\v\f\r]+$/g, '');
   const bad = (): Error =>
-    invalid(`${where}: ${JSON.stringify(text.slice(0, SHOWN_CHARS))} is not a valid ${dtype}`);
+    modelInvalid(`${where}: ${JSON.stringify(text.slice(0, SHOWN_CHARS))} is not a valid ${dtype}`);
   if (dtype === 'int32' || dtype === 'int64') {
     if (!INTEGER.test(text) || text.length > SHOWN_CHARS) throw bad();
     const bits = dtype === 'int32' ? 32 : 64;
@@ -156,7 +160,8 @@ function parsed(field: Uint8Array, dtype: Dtype, offset: bigint, where: string):
     if (value !== BigInt.asIntN(bits, value)) throw bad();
     return dtype === 'int64' ? value : Number(BigInt.asIntN(bits, value + offset));
   }
-  if (dtype !== 'float' && dtype !== 'double') throw invalid(`${where}: fields as ${dtype}`);
+  if (dtype !== 'float' && dtype !== 'double')
+    throw modelInvalid(`${where}: fields of type ${dtype} are not supported`);
   const value = floatOf(text);
   if (value === undefined) throw bad();
   return value;

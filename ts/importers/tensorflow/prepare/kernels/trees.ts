@@ -1,7 +1,7 @@
 // Interpreter kernels for tree ensembles and quantile streams. Importer's worker thread. Source:
 // tensorflow/core/kernels/boosted_trees/{resource_ops,quantile_ops}.cc.
+import { modelInvalid } from '../../../../base/errors.js';
 import type { Tensor } from '../../types.js';
-import { invalid } from '../errors.js';
 import type { Kernel, KernelCall, Kernels } from '../interpreter.js';
 import { resourceId, type SessionState } from '../state.js';
 import { integersOf, stringsOf, tensorOf } from '../tensors.js';
@@ -17,7 +17,7 @@ const answer = (holds: boolean): Tensor[] => [tensorOf('bool', [], [holds ? 1 : 
 function isThere(call: KernelCall, of: (state: SessionState) => ReadonlyMap<string, unknown>) {
   const { id } = handleInput(call, 0);
   const failure = call.session.state.spoiled.get(id);
-  if (failure !== undefined) throw invalid(`${failure.op} failed before: ${failure.reason}`);
+  if (failure !== undefined) throw modelInvalid(`${failure.op} failed earlier: ${failure.reason}`);
   return of(call.session.state).has(id);
 }
 
@@ -31,7 +31,8 @@ const deserialise: Kernel = (call) => {
     .filter(({ dtype }) => dtype === 'string')
     .flatMap(stringsOf);
   const [blob] = serialised;
-  if (blob === undefined || serialised.length !== 1) throw invalid('expected one serialised model');
+  if (blob === undefined || serialised.length !== 1)
+    throw modelInvalid('expected one serialised model');
   call.session.state.blobs.set(id, blob);
   call.session.state.spoiled.delete(id);
   return [];
@@ -45,7 +46,7 @@ const NO_BOUNDARIES = tensorOf('float', [0], []);
 const createQuantiles: Kernel = (call) => {
   const { id } = handleInput(call, 0);
   const [count = -1, ...more] = integersOf(tensorInput(call, 2));
-  if (count < 0 || more.length > 0) throw invalid('expected a number of features');
+  if (count < 0 || more.length > 0) throw modelInvalid('expected a number of features');
   call.session.spend(count);
   if (hasQuantiles(call)) return [];
   const boundaries = Array.from({ length: count }, () => NO_BOUNDARIES);
@@ -57,7 +58,7 @@ const restoreQuantiles: Kernel = (call) => {
   const { id } = handleInput(call, 0);
   const boundaries = tensorInputs(call, 1);
   if (boundaries.some(({ dtype, shape }) => dtype !== 'float' || shape.length !== 1)) {
-    throw invalid('expected boundaries of float and of rank 1');
+    throw modelInvalid('boundaries: expected float vectors');
   }
   call.session.state.quantiles.set(id, boundaries);
   call.session.state.spoiled.delete(id);

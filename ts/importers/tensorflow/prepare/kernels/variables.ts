@@ -1,8 +1,9 @@
 // Interpreter kernels for variables, constants and pass-through operators. Importer's worker
 // thread. Source: tensorflow/core/kernels/{assign_op,variable_ops,resource_variable_ops}.
+import { modelInvalid } from '../../../../base/errors.js';
+import { elementCount } from '../../../../model/shape.js';
 import type { FlatNode, Shape, Tensor } from '../../types.js';
 import { attributeOf, typeAttribute } from '../attributes.js';
-import { invalid } from '../errors.js';
 import { isHandle, type Kernel, type KernelCall, type Kernels } from '../interpreter.js';
 import { resourceId } from '../state.js';
 import { tensorOf } from '../tensors.js';
@@ -41,11 +42,13 @@ export function checkFits(node: FlatNode, value: Tensor): void {
   const shape = attributeOf(node.attributes, 'shape', 'shape');
   const isUnknown = node.op !== 'VarHandleOp' && shape?.length === 0;
   if (dtype !== undefined && dtype !== value.dtype) {
-    throw invalid(`variable ${JSON.stringify(node.name)}: expected ${dtype}, got ${value.dtype}`);
+    throw modelInvalid(
+      `variable ${JSON.stringify(node.name)}: expected ${dtype}, got ${value.dtype}`,
+    );
   }
   if (isUnknown || isCompatible(shape, value.shape)) return;
   const expected = (shape ?? []).map((dim) => dim ?? '?').join(', ');
-  throw invalid(
+  throw modelInvalid(
     `variable ${JSON.stringify(node.name)}: expected shape [${expected}], ` +
       `got [${value.shape.join(', ')}]`,
   );
@@ -65,7 +68,7 @@ function update(compute: (one: Tensor, other: Tensor) => Tensor): Kernel {
   return (call) => {
     const variable = handleInput(call, 0);
     const value = compute(variableValue(call, variable), tensorInput(call, 1));
-    call.session.spend(value.shape.reduce((product, dim) => product * dim, 1));
+    call.session.spend(elementCount(value.shape));
     call.session.state.setVariable(variable.id, value);
     return [variable];
   };
@@ -74,13 +77,13 @@ function update(compute: (one: Tensor, other: Tensor) => Tensor): Kernel {
 const isInitialised: Kernel = (call: KernelCall) => {
   const { id } = handleInput(call, 0);
   const failure = call.session.state.spoiled.get(id);
-  if (failure !== undefined) throw invalid(`${failure.op} failed before: ${failure.reason}`);
+  if (failure !== undefined) throw modelInvalid(`${failure.op} failed earlier: ${failure.reason}`);
   return [bool(call.session.state.variables.has(id))];
 };
 
 const constant: Kernel = ({ node }) => {
   const value = attributeOf(node.attributes, 'value', 'tensor');
-  if (value === undefined) throw invalid('the constant has no value');
+  if (value === undefined) throw modelInvalid('the constant has no value');
   return [value];
 };
 
@@ -114,6 +117,6 @@ export const VARIABLE_KERNELS: Kernels = {
   IsVariableInitialized: isInitialised,
   VarIsInitializedOp: isInitialised,
   Placeholder: () => {
-    throw invalid('it is not fed while the model is loaded');
+    throw modelInvalid('it is not fed while the model is loaded');
   },
 };

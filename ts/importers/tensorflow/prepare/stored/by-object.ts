@@ -3,7 +3,7 @@
 // value. Used for handles that the restore op leaves without a value: Keras 3 restores copies that
 // no signature reads. Importer's worker thread. Source: tensorflow/python/saved_model/load.py
 // (_setup_functions_captures, _restore_checkpoint); tensorflow/python/checkpoint/restore.py.
-import { ServalError } from '../../../../base/errors.js';
+import { ServalError, modelInvalid } from '../../../../base/errors.js';
 import { WireReader } from '../../../../protobuf/reader.js';
 import { readStoredObjects } from '../../proto/object-graph.js';
 import { ReadContext } from '../../proto/read-context.js';
@@ -16,7 +16,7 @@ import type {
   SavedObjects,
 } from '../../types.js';
 import { functionAttribute } from '../attributes.js';
-import { invalid, quoted } from '../errors.js';
+import { quoted } from '../errors.js';
 import { StoredTensor } from '../kernels/restore.js';
 import { checkFits } from '../kernels/variables.js';
 import { resourceId, resourceKind, type SessionState } from '../state.js';
@@ -30,7 +30,7 @@ const PASSED_MAX = 100;
 export function storedObjects(checkpoint: Checkpoint): readonly ObjectNode[] | undefined {
   if (!checkpoint.has(OBJECT_GRAPH)) return undefined;
   const [bytes] = stringsOf(checkpoint.read(OBJECT_GRAPH));
-  if (bytes === undefined) throw invalid(`tensor ${quoted(OBJECT_GRAPH)} is empty`);
+  if (bytes === undefined) throw modelInvalid(`tensor ${quoted(OBJECT_GRAPH)} is empty`);
   return readStoredObjects(new WireReader(bytes, 'TrackableObjectGraph'), new ReadContext());
 }
 
@@ -64,7 +64,7 @@ export function restoreByObjects(
     try {
       const before = given.get(id);
       if (before !== undefined && before !== key) {
-        throw invalid(`two objects share its name: ${quoted(before)} and ${quoted(key)}`);
+        throw modelInvalid(`two objects have the same name: ${quoted(before)} and ${quoted(key)}`);
       }
       given.set(id, key);
       const value = new StoredTensor(checkpoint, key);

@@ -2,6 +2,7 @@
 // model's folder or a repository. Control plane. Reads folders and configuration; of files that are
 // no model it reads the first bytes, to identify them.
 import { basename, dirname, join } from 'node:path';
+import { invalidArgument } from '../../../../base/errors.js';
 import type { ModelSources } from '../../../../config/config.js';
 import { placeOf, type ModelPath } from '../../../../config/values/model-path.js';
 import {
@@ -26,7 +27,6 @@ import {
 import {
   checkModelName,
   fingerprintOf,
-  invalid,
   isGone,
   listFolder,
   mapLimited,
@@ -89,7 +89,7 @@ export function refuseEqualNames(perPath: readonly (readonly FoundModel[])[]): v
     if (first === undefined) continue;
     if (first.source === 'repository' && model.source === 'repository') continue;
     const [one, other] = [whereOf(first), whereOf(model)];
-    throw invalid(
+    throw invalidArgument(
       other,
       `model '${model.name}' is also in ${one}: expected unique names, as in ` + `NAME=${other}`,
     );
@@ -111,7 +111,7 @@ export async function scanPath(given: ModelPath, rules: ScanRules): Promise<Sour
   if (stats.isDirectory()) return scanFolder(path, wanted, rules);
   const file = stats.isFile() ? modelFileOf(basename(path)) : undefined;
   if (file === undefined) {
-    throw invalid(
+    throw invalidArgument(
       path,
       (stats.isFile() ? await foreign(path) : undefined) ??
         `expected a folder or a file that ends in ${MODEL_EXTENSION}, .pb, .pbtxt, .graphdef, ` +
@@ -148,7 +148,10 @@ async function scanFolder(
   if (isModel)
     return found([await scanModel(wanted ?? basename(path), path, 'model-folder', rules)]);
   if (wanted !== undefined) {
-    throw invalid(path, `expected one model to be named '${wanted}', got a folder of models`);
+    throw invalidArgument(
+      path,
+      `expected one model to be named '${wanted}', got a folder of models`,
+    );
   }
   const repository = await scanRepository(path, rules);
   const holds =

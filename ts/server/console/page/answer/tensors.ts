@@ -1,5 +1,6 @@
 // Answers of every protocol as named tensors. Pure; the browser's
 // thread.
+import { CSV_TYPE } from '../../../../base/media-types.js';
 
 export interface Answered {
   readonly name: string;
@@ -83,7 +84,7 @@ interface LeapFrame {
  * Extracts the parts of a response that can be shown. Never throws: an unknown format has no parts.
  */
 export function partsOf(text: string, contentType: string): AnswerParts {
-  if (contentType.startsWith('text/csv')) return csvTable(text);
+  if (contentType.startsWith(CSV_TYPE)) return csvTable(text);
   let value: unknown;
   try {
     value = JSON.parse(text);

@@ -1,5 +1,6 @@
 // The response viewer: charts of class scores, images, tables, and the raw response. The browser's
 // thread.
+import { elementCount } from '../../../../model/shape.js';
 import type { Reply } from '../api.js';
 import { bars } from '../charts.js';
 import { h, replace } from '../dom.js';
@@ -75,7 +76,7 @@ function pictures(tensor: Answered): HTMLElement | undefined {
   const picture = pictureOf({ datatype: datatype === 'number' ? 'FP32' : datatype, shape });
   if (picture === undefined || typeof values[0] !== 'number') return undefined;
   const one = picture.batch < 0 ? shape : shape.slice(1);
-  const size = one.reduce((all, dim) => all * dim, 1);
+  const size = elementCount(one);
   const count = picture.batch < 0 ? 1 : Math.min(shape[0] ?? 0, PICTURES_MAX);
   const canvases = Array.from({ length: count }, (_, at) =>
     canvasOf(numbers.slice(at * size, (at + 1) * size), picture, shape, datatype),

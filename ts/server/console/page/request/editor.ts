@@ -1,5 +1,6 @@
 // The request editor: an example for each protocol, a picture where the model takes one, the same
 // as a curl command, and what was answered. The browser's thread.
+import { CSV_TYPE, JSON_TYPE } from '../../../../base/media-types.js';
 import { answerView } from '../answer/view.js';
 import { bytes, h, replace, tabRow } from '../dom.js';
 import { call, CallError, errorText, type Reply } from '../api.js';
@@ -139,7 +140,7 @@ export class Editor {
     if (example === undefined) return;
     const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
     const compact = this.#body.value.length > CURL_CHARS_MAX ? '@request.json' : this.#body.value;
-    const type = example.type === 'csv' ? 'text/csv' : 'application/json';
+    const type = example.type === 'csv' ? CSV_TYPE : JSON_TYPE;
     const url = quoted(location.origin + example.path);
     const text = `curl -s -H 'Content-Type: ${type}' --data-binary ${quoted(compact)} ${url}`;
     try {

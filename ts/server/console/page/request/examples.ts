@@ -1,5 +1,6 @@
 // A working request for each protocol that a browser speaks, made from a signature. A word replaces
 // values that are too long to read; sending substitutes the values. Pure; the browser's thread.
+import { CLASSIFY_METHOD, REGRESS_METHOD } from '../../../../base/signatures.js';
 import { sampleRequest } from '../../../../protocols/sample-request.js';
 import { dataTypeOf } from '../../../../model/datatype.js';
 import type { SignatureInfo, TensorInfo } from '../../../../model/snapshot.js';
@@ -34,8 +35,6 @@ export interface Example {
 
 /** Free dims of pictures. */
 const SIDE = 224;
-const CLASSIFY = 'tensorflow/serving/classify';
-const REGRESS = 'tensorflow/serving/regress';
 /** Which words, days and lists a model takes is not in its signature. */
 const PLACEHOLDERS =
   'Strings, dates and lists are placeholders: replace them by values that the model knows.';
@@ -132,8 +131,8 @@ function tensorExamples(model: string, signatures: readonly SignatureInfo[]): re
 }
 
 function verbOf({ methodName }: SignatureInfo): 'predict' | 'classify' | 'regress' {
-  if (methodName === CLASSIFY) return 'classify';
-  return methodName === REGRESS ? 'regress' : 'predict';
+  if (methodName === CLASSIFY_METHOD) return 'classify';
+  return methodName === REGRESS_METHOD ? 'regress' : 'predict';
 }
 
 /** One value of a column. */

@@ -1,4 +1,5 @@
 // Puts values in the place of the words that stand for them in a request. The browser's thread.
+import { elementCount } from '../../../../model/shape.js';
 import { dataTypeOf } from '../../../../model/datatype.js';
 import type { Datatype } from '../../../../model/snapshot.js';
 import { IMAGE, RANDOM, type Filled } from './examples.js';
@@ -11,8 +12,6 @@ export interface Paint {
   readonly canvas: HTMLCanvasElement;
   readonly scaling: Scaling;
 }
-
-const product = (shape: readonly number[]): number => shape.reduce((all, dim) => all * dim, 1);
 
 /** Integers stay small: most of them are indices. */
 function randomToken(datatype: string): string {
@@ -37,7 +36,7 @@ function nested(tokens: readonly string[], shape: readonly number[]): string {
 
 function valuesOf(one: Filled, isImage: boolean, paint: Paint): string {
   const { shape, picture, datatype } = one;
-  const count = product(shape);
+  const count = elementCount(shape);
   if (count > VALUES_MAX) {
     throw new Error(
       `input '${one.name}': ${count} values are too many to generate (limit ${VALUES_MAX})`,

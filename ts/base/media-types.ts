@@ -1,0 +1,8 @@
+// Media types of requests and responses. Any plane, any thread; the console's page too.
+
+export const JSON_TYPE = 'application/json';
+/** A body in V2's binary form: JSON, then the raw bytes of tensors. */
+export const BINARY_TYPE = 'application/octet-stream';
+export const TEXT_TYPE = 'text/plain';
+export const CSV_TYPE = 'text/csv';
+export const GRPC_TYPE = 'application/grpc';

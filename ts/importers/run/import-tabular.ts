@@ -1,0 +1,109 @@
+// Imports a tabular model: determines its format, lowers it, applies the schema, writes the plan's
+// file. Importer's worker thread.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ErrorCode, ServalError } from '../../base/errors.js';
+import type { TabularRequest } from './importer.js';
+import { PLAN_FILE } from './model-cache.js';
+import { type ModelFiles, openModelFiles } from '../plan/archive/index.js';
+import { encodePlan } from '../plan/builder.js';
+import type { Plan } from '../plan/generated/plan.js';
+import {
+  describePlan,
+  type ImportedTabular,
+  type ImportedFormat,
+  type TabularSettings,
+} from '../plan/imported.js';
+import { applySchema, readSchema } from '../plan/schema.js';
+import type { Verification } from '../plan/verification.js';
+import { TABULAR_IMPORTERS } from './tabular-importers.js';
+
+/** The result of one format's importer. */
+export interface Lowered {
+  readonly plan: Plan;
+  readonly warnings: readonly string[];
+  readonly verification?: Verification;
+  /** ImportedColumn.example by name, if the document says more than the plan. */
+  readonly examples?: Readonly<Record<string, string>>;
+}
+
+/**
+ * Imports a folder, a file or an archive, given as `opened` if it is already open: its owner closes
+ * it. Errors: ModelInvalid with everything that is not supported.
+ */
+export type TabularImporter = (
+  path: string,
+  settings: TabularSettings,
+  opened?: ModelFiles,
+) => Promise<Lowered>;
+
+export type TabularImporters = Readonly<Record<ImportedFormat, () => Promise<TabularImporter>>>;
+
+const SPARK_METADATA = 'metadata/';
+const BUNDLE_FILE = 'bundle.json';
+
+/** Errors: ModelInvalid: all problems found by the format's importer or the schema. */
+export async function importTabular(
+  request: TabularRequest,
+  workFolder: string,
+  importers: TabularImporters = TABULAR_IMPORTERS,
+): Promise<ImportedTabular> {
+  const { schema } = request;
+  const { format, plan, warnings, verification, examples } = await lower(request, importers);
+  const fitted =
+    schema === '' ? { plan, warnings: [] } : applySchema(plan, await readSchema(schema), schema);
+  const bytes = encodePlan(fitted.plan);
+  const file = join(workFolder, PLAN_FILE);
+  writeFileSync(file, bytes);
+  return {
+    format,
+    ...describePlan(fitted.plan, examples),
+    plan: file,
+    planBytes: bytes.byteLength,
+    warnings: [...warnings, ...fitted.warnings, ...unusedSettings(format, request)],
+    ...(verification === undefined ? {} : { verification }),
+  };
+}
+
+async function lower(
+  { format, path, timezone, ansi }: TabularRequest,
+  importers: TabularImporters,
+): Promise<Lowered & { format: ImportedFormat }> {
+  if (format !== 'archive') {
+    const importer = await importers[format]();
+    return { format, ...(await importer(path, { timezone, ansi })) };
+  }
+  const files = await openModelFiles(path);
+  try {
+    const found = formatOf(files, path);
+    const importer = await importers[found]();
+    return { format: found, ...(await importer(path, { timezone, ansi }, files)) };
+  } finally {
+    await files.close();
+  }
+}
+
+/** Only Spark's times are instants, and only its SQL has an ANSI mode. */
+function unusedSettings(
+  format: ImportedFormat,
+  { timezone, ansi }: TabularSettings,
+): readonly string[] {
+  if (format === 'spark') return [];
+  const given = [
+    ['timezone', timezone],
+    ['spark.ansi', ansi],
+  ].filter(([, value]) => value !== '');
+  return given.map(([name, value]) => `${name} '${value}': it has no effect on ${format} models`);
+}
+
+/** Errors: ModelInvalid: neither a Spark model nor a bundle. */
+function formatOf({ names }: ModelFiles, path: string): ImportedFormat {
+  if (names.includes(BUNDLE_FILE)) return 'mleap';
+  if (names.some((name) => name.startsWith(SPARK_METADATA))) return 'spark';
+  const shown = names.slice(0, 5).join(', ');
+  throw new ServalError(
+    ErrorCode.ModelInvalid,
+    `${path}: expected a model that Spark has saved (metadata/, stages/) or an MLeap bundle ` +
+      `(${BUNDLE_FILE}, root/), got ${names.length} files: ${shown}`,
+  );
+}

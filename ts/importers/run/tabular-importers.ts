@@ -1,0 +1,15 @@
+// The importers of tabular models, each loaded on demand. Importer's worker thread.
+import type { TabularImporters } from './import-tabular.js';
+
+export const TABULAR_IMPORTERS: TabularImporters = {
+  spark: async () => {
+    const { importSpark, lowerSpark } = await import('../spark/index.js');
+    return (path, settings, opened) =>
+      opened === undefined ? importSpark(path, settings) : lowerSpark(opened, settings);
+  },
+  mleap: async () => {
+    const { importBundle, importMleap } = await import('../mleap/index.js');
+    return (path, _, opened) => (opened === undefined ? importMleap(path) : importBundle(opened));
+  },
+  pmml: async () => (await import('../pmml/index.js')).importPmml,
+};
