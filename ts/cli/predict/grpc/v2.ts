@@ -18,6 +18,7 @@ import { WireReader } from '../../../protobuf/reader.js';
 import { decodeWire } from '../../../protobuf/schema-read.js';
 import { read } from '../../../protobuf/schema.js';
 import { ProtobufWriter } from '../../../protobuf/writer.js';
+import { writeModel, writeRequestParameters, writeTensors } from '../../infer-message.js';
 import type { Callable, RemoteTarget } from '../remote.js';
 import type { Channel } from './channel.js';
 import { typedBytes } from './contents.js';
@@ -73,30 +74,11 @@ function inferRequest(
   outputs: readonly string[],
   parameters: Parameters,
 ): Buffer {
-  const out = new ProtobufWriter().string(1, model).string(2, version);
-  writeParameters(out, 4, parameters);
-  for (const { name, datatype, shape, parameters: own } of tensors) {
-    out.message(5, (tensor) => {
-      tensor.string(1, name).string(2, datatype).packed(3, 'varint', shape);
-      writeParameters(tensor, 4, own);
-    });
-  }
-  for (const name of outputs) out.message(6, (output) => output.string(1, name));
-  for (const { bytes } of tensors) out.bytes(7, bytes);
+  const out = new ProtobufWriter();
+  writeModel(out, model, version);
+  writeRequestParameters(out, parameters);
+  writeTensors(out, tensors, outputs);
   return out.toBuffer();
-}
-
-function writeParameters(out: ProtobufWriter, field: number, parameters: Parameters): void {
-  for (const [name, value] of Object.entries(parameters)) {
-    out.message(field, (entry) => {
-      entry.string(1, name).message(2, (choice) => {
-        if (typeof value === 'boolean') choice.varint(1, Number(value));
-        else if (typeof value === 'string') choice.string(3, value);
-        else if (Number.isSafeInteger(value)) choice.varint(2, value);
-        else choice.double(4, value);
-      });
-    });
-  }
 }
 
 /** Errors: Internal: not a V2 response. */
