@@ -13,6 +13,7 @@ const BOTH = [
   'onnx.proto',
   'prediction_log.proto',
   'tensorflow.proto',
+  'tensorflow_example.proto',
   'tensorflow_serving.proto',
   'wrappers.proto',
 ];
@@ -50,7 +51,7 @@ const nestedOf = (type) => (type.nestedArray ?? []).filter(isShown);
 const hasContent = (type) => type.fieldsArray.length > 0 || nestedOf(type).length > 0;
 
 /** Returns the messages and enums that a file of proto/wire declares, and its package. */
-function declaredBy(source) {
+export function declaredBy(source) {
   const root = new protobuf.Root();
   const { package: scope, own } = parseInto(root, source);
   root.resolveAll();

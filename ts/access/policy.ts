@@ -1,7 +1,7 @@
 // Access policy: combines settings and keys into the access rules for one kind of call on one
 // listener, and judges one caller by them. Pure. judge() is hot where keys are set; the listener's
 // thread.
-import { GRPC_CODE } from '../base/grpc-codes.js';
+import { GrpcCode } from '../base/errors.js';
 import { lateCrypto } from '../base/late-modules.js';
 import type { AcceptedKeys } from './accepted-keys.js';
 import {
@@ -117,12 +117,12 @@ const BEARER = /^bearer +([!-~]+)$/i;
 
 const unauthenticated = (message: string): Refusal => ({
   http: 401,
-  grpc: GRPC_CODE.UNAUTHENTICATED,
+  grpc: GrpcCode.UNAUTHENTICATED,
   message,
 });
 const denied = (message: string): Refusal => ({
   http: 403,
-  grpc: GRPC_CODE.PERMISSION_DENIED,
+  grpc: GrpcCode.PERMISSION_DENIED,
   message,
 });
 const everywhere = (refusal: Refusal): Omit<CallAccess, 'openTo' | 'checks'> => ({

@@ -1,9 +1,9 @@
 // The one table from error codes to HTTP and gRPC statuses. Control plane and hot path (read only).
 // A code without a row does not compile. Source of each column: docs/reference/errors.md.
-import { GRPC_CODE } from './grpc-codes.js';
 import { ErrorCode } from './generated/engine.js';
+import { GrpcCode } from './generated/grpc-code.js';
 
-export { ErrorCode };
+export { ErrorCode, GrpcCode };
 
 /**
  * HTTP and gRPC statuses of one error code. `v1Http` is TensorFlow Serving's map, `v2Http` the
@@ -20,8 +20,8 @@ const row = (
   name: string,
   v1Http: number,
   v2Http: number,
-  grpc: keyof typeof GRPC_CODE,
-): ErrorRow => ({ name, v1Http, v2Http, grpc: GRPC_CODE[grpc] });
+  grpc: keyof typeof GrpcCode,
+): ErrorRow => ({ name, v1Http, v2Http, grpc: GrpcCode[grpc] });
 
 export const ERRORS: Readonly<Record<ErrorCode, ErrorRow>> = {
   [ErrorCode.Ok]: row('OK', 200, 200, 'OK'),

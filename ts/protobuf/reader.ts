@@ -1,6 +1,7 @@
 // Reads protobuf messages field by field: gRPC's control calls, recorded requests, model files.
 // Never ModelInfer, which is native. Control plane, any thread; pure. Source: the protobuf encoding
 // guide.
+import { WIRE_GROUP_DEPTH_MAX } from '../base/limits.js';
 import { isUtf8 } from 'node:buffer';
 import {
   VARINT_BYTES_MAX,
@@ -14,7 +15,6 @@ import {
 import { ErrorCode, ServalError } from '../base/errors.js';
 
 const FIELD_MAX = 536_870_911;
-const GROUP_DEPTH_MAX = 100;
 const UINT32_RANGE = 4_294_967_296;
 /**
  * ASCII texts up to this size (most names and keys) are decoded here: calls into the runtime's
@@ -150,10 +150,10 @@ export class WireReader {
     const open: number[] = [];
     for (;;) {
       if (this.#wireType === WIRE_GROUP_START) {
-        if (open.length >= GROUP_DEPTH_MAX) {
+        if (open.length >= WIRE_GROUP_DEPTH_MAX) {
           this.fail(
             this.#fieldStart,
-            `groups are nested deeper than ${GROUP_DEPTH_MAX}`,
+            `groups are nested deeper than ${WIRE_GROUP_DEPTH_MAX}`,
             !this.#isExact,
           );
         }

@@ -9,13 +9,11 @@ import {
   INFERENCE_TASK,
   CLASSIFICATION_REQUEST,
 } from './generated/tensorflow-serving-fields.js';
+import { MULTI_INFERENCE_TASKS_MAX } from '../base/limits.js';
 import { CLASSIFY_METHOD, DEFAULT_SIGNATURE, REGRESS_METHOD } from '../base/signatures.js';
 import { ErrorCode, ServalError } from '../base/errors.js';
 import { ProtobufWriter } from './writer.js';
 import type { WireReader } from './reader.js';
-
-/** Maximum tasks of one MultiInferenceRequest, as in native/codec/examples/multi.h. */
-const TASKS_MAX = 1024;
 
 /** tensorflow.serving.ModelSpec. At most one of version (decimal text) and label is set. */
 export interface ModelSpecMessage {
@@ -100,10 +98,10 @@ export function readMultiInference(reader: WireReader): MultiInference {
   const inputs: Uint8Array[] = [];
   while (reader.next()) {
     if (reader.field === MULTI_INFERENCE_REQUEST.tasks) {
-      if (tasks.length === TASKS_MAX) {
+      if (tasks.length === MULTI_INFERENCE_TASKS_MAX) {
         throw new ServalError(
           ErrorCode.InvalidArgument,
-          `MultiInferenceRequest: expected at most ${TASKS_MAX} tasks, got more`,
+          `MultiInferenceRequest: expected at most ${MULTI_INFERENCE_TASKS_MAX} tasks, got more`,
         );
       }
       tasks.push(readTask(reader.nested('InferenceTask')));

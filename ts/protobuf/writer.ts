@@ -1,6 +1,6 @@
 // Writes the protobuf wire format in call order, so equal calls give equal bytes. Control plane,
 // any thread. Large blobs are borrowed until concat(), not copied twice.
-import { INT32_MAX } from '../base/limits.js';
+import { INT32_MAX, WIRE_MESSAGE_BYTES_MAX } from '../base/limits.js';
 import { VARINT_BYTES_MAX, WIRE_FIXED32, WIRE_FIXED64, WIRE_LENGTH, WIRE_VARINT } from './wire.js';
 import { ErrorCode, ServalError } from '../base/errors.js';
 
@@ -11,9 +11,6 @@ const SHORT_TEXT_CHARS_MAX = 42;
 const UTF8_BYTES_MAX = 3;
 /** Blobs of at least this size are kept by reference. */
 const BORROW_BYTES_MIN = 512;
-
-/** Protobuf's own limit for one message. */
-export const MESSAGE_BYTES_MAX = 2_147_483_647;
 
 const encoder = new TextEncoder();
 
@@ -108,10 +105,10 @@ export class ProtobufWriter {
   /** Everything written, in one new array. Errors: Unimplemented above protobuf's 2 GiB - 1. */
   concat(): Uint8Array {
     this.#flush();
-    if (this.#bytes > MESSAGE_BYTES_MAX) {
+    if (this.#bytes > WIRE_MESSAGE_BYTES_MAX) {
       throw new ServalError(
         ErrorCode.Unimplemented,
-        `protobuf message: expected at most ${MESSAGE_BYTES_MAX} bytes, got ${this.#bytes}`,
+        `protobuf message: expected at most ${WIRE_MESSAGE_BYTES_MAX} bytes, got ${this.#bytes}`,
       );
     }
     const out = new Uint8Array(this.#bytes);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/bytes/views.h"
 #include "base/limits.h"
 #include "base/unicode/letters.h"
 #include "tabular/java/regex/re2.h"
@@ -31,8 +32,6 @@ std::unique_ptr<const re2::RE2> made_re2(const std::string& text) {
   auto made = std::make_unique<const re2::RE2>(text, options);
   return made->ok() ? std::move(made) : nullptr;
 }
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 }  // namespace
 

@@ -1,7 +1,6 @@
 // Server reflection, v1 and v1alpha: lists this server's services and their descriptors, so that
 // tools such as grpcurl need no .proto files. Control plane: the listener's thread. Source:
 // proto/wire/reflection.proto and the published gRPC server reflection protocol.
-import { GRPC_CODE } from '../../base/grpc-codes.js';
 import {
   ERROR_RESPONSE,
   FILE_DESCRIPTOR_RESPONSE,
@@ -11,7 +10,7 @@ import {
   SERVICE_RESPONSE,
 } from '../../protobuf/generated/reflection-fields.js';
 import { METADATA } from '../../access/groups.js';
-import { ErrorCode, ServalError } from '../../base/errors.js';
+import { ErrorCode, GrpcCode, ServalError } from '../../base/errors.js';
 import {
   drainStatus,
   thrownStatus,
@@ -75,7 +74,7 @@ function writeFile(
   found: { readonly base64: string } | undefined,
   what: string,
 ): void {
-  if (found === undefined) writeError(out, GRPC_CODE.NOT_FOUND, `${what} is not known`);
+  if (found === undefined) writeError(out, GrpcCode.NOT_FOUND, `${what} is not known`);
   else {
     const file = Buffer.from(found.base64, 'base64');
     out.message(SERVER_REFLECTION_RESPONSE.fileDescriptorResponse, (response) =>
@@ -110,10 +109,10 @@ function writeAnswer(
     }
     case SERVER_REFLECTION_REQUEST.fileContainingExtension:
     case SERVER_REFLECTION_REQUEST.allExtensionNumbersOfType:
-      writeError(out, GRPC_CODE.UNIMPLEMENTED, 'there are no extensions: all files are proto3');
+      writeError(out, GrpcCode.UNIMPLEMENTED, 'there are no extensions: all files are proto3');
       return;
     default:
-      writeError(out, GRPC_CODE.INVALID_ARGUMENT, 'the request has no known field');
+      writeError(out, GrpcCode.INVALID_ARGUMENT, 'the request has no known field');
   }
 }
 

@@ -1,10 +1,9 @@
 // Observers of the server: the metrics port and the access log. Control plane, main thread; started
 // by ts/server/server.ts.
-import { GRPC_CODE } from '../../base/grpc-codes.js';
 import { METRICS } from '../../access/groups.js';
 import { HostCheck } from '../../listeners/http/access/own-page.js';
 import { callAccess, judge, type Caller, type Policy, type Refusal } from '../../access/policy.js';
-import { reasonOf } from '../../base/errors.js';
+import { GrpcCode, reasonOf } from '../../base/errors.js';
 import type { Config } from '../../config/config.js';
 import type { Logger } from '../../base/logger.js';
 import type { Engine } from '../../engine/engine.js';
@@ -51,7 +50,7 @@ export async function startObservers(
         const { policy } = access;
         const problem = policy.keys === undefined ? hosts?.problem(caller) : undefined;
         if (problem !== undefined)
-          return { http: 403, grpc: GRPC_CODE.PERMISSION_DENIED, message: problem };
+          return { http: 403, grpc: GrpcCode.PERMISSION_DENIED, message: problem };
         return judge(callAccess({ ...policy, hasAdmin: false }, METRICS, 'http'), caller);
       };
       const server = await startMetricsServer({

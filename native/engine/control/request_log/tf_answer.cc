@@ -23,8 +23,9 @@ namespace {
 
 using Bytes = std::span<const uint8_t>;
 
-constexpr uint32_t kInferResponse = 2;                   // ModelStreamInferResponse
-constexpr uint32_t kAnswerOutputs = 5, kRawOutputs = 6;  // ModelInferResponse
+namespace ModelInferResponse = proto::inference::ModelInferResponse;
+namespace ModelStreamInferResponse = proto::inference::ModelStreamInferResponse;
+
 constexpr std::string_view kV2Outputs = "\"outputs\":[", kV2Front = "{\"inputs\":[";
 // The beginnings of V1 responses, each with that of a request with the same tensors.
 constexpr std::pair<std::string_view, std::string_view> kV1Fronts[] = {
@@ -99,7 +100,7 @@ Status as_wire_request(const LoggedEntry& entry, Arena& arena, Bytes& out) {
   if (entry.protocol == Protocol::V2GrpcStream) {
     WireReader stream(answer, answer.data(), fault);
     while (stream.next(field)) {
-      if (field.tag == wire_tag(kInferResponse, WireType::Bytes)) answer = field.bytes;
+      if (field.tag == bytes_tag(ModelStreamInferResponse::kInferResponse)) answer = field.bytes;
     }
   }
   auto* const place = static_cast<uint8_t*>(arena.allocate(answer.size() + kBodyPadding));
@@ -107,10 +108,10 @@ Status as_wire_request(const LoggedEntry& entry, Arena& arena, Bytes& out) {
   WireWriter writer{place};
   WireReader reader(answer, answer.data(), fault);
   while (reader.next(field)) {
-    if (field.tag == wire_tag(kAnswerOutputs, WireType::Bytes)) {
-      writer.bytes(wire_v2::kInputs, text_of(field.bytes));
-    } else if (field.tag == wire_tag(kRawOutputs, WireType::Bytes)) {
-      writer.bytes(wire_v2::kRawInputs, text_of(field.bytes));
+    if (field.tag == bytes_tag(ModelInferResponse::kOutputs)) {
+      writer.bytes(ModelInferRequest::kInputs, text_of(field.bytes));
+    } else if (field.tag == bytes_tag(ModelInferResponse::kRawOutputContents)) {
+      writer.bytes(ModelInferRequest::kRawInputContents, text_of(field.bytes));
     }
   }
   if (fault.reason != nullptr) return no_such_answer(fault.reason);

@@ -3,14 +3,13 @@
 
 #include <algorithm>
 
+#include "base/bytes/views.h"
 #include "base/limits.h"
 
 namespace serval::tabular::regex {
 namespace {
 
 constexpr int kDepthMax = 200;
-
-bool is_digit(uint32_t c) { return c >= '0' && c <= '9'; }
 
 NodePtr node_of(Kind kind) {
   auto made = std::make_unique<Node>();

@@ -1,12 +1,5 @@
 // Encodes one request in the forms that the paths of a bench send. Pure; control plane. Source:
 // docs/reference/protocols/v2-rest.md; proto/wire/inference.proto.
-import { MAP_ENTRY } from '../../../protobuf/generated/map-entry-fields.js';
-import {
-  MODEL_INFER_REQUEST,
-  MODEL_INFER_REQUEST_INFER_INPUT_TENSOR as INPUT_TENSOR,
-  INFER_PARAMETER,
-  INFER_TENSOR_CONTENTS as CONTENTS,
-} from '../../../protobuf/generated/inference-fields.js';
 import { BINARY_TYPE, JSON_TYPE, JSON_LENGTH_HEADER } from '../../../base/media-types.js';
 import { elementCount } from '../../../model/shape.js';
 import { configError } from '../../../config/values/values.js';
@@ -16,7 +9,14 @@ import { columnsOf, tableBody } from '../../../library/table-request.js';
 import { encodeInputs, tensorBody, type RequestBody } from '../../../library/tensor-request.js';
 import type { EncodedTensor, InputInfo, Inputs } from '../../../library/types.js';
 import { BENCH_ELEMENTS_MAX, BENCH_REQUEST_BYTES_MAX } from '../../../base/limits.js';
+import { INFER_TENSOR_CONTENTS } from '../../../protobuf/generated/inference-fields.js';
 import { ProtobufWriter } from '../../../protobuf/writer.js';
+import {
+  writeInput,
+  writeModel,
+  writeRequestParameters,
+  writeTensors,
+} from '../../infer-message.js';
 import type { LoadRequest } from '../load/sender.js';
 import { callOf, carrierOf } from '../paths.js';
 import type { BenchPath } from '../types.js';
@@ -87,8 +87,8 @@ function carriedBody(
   const rest = new Uint8Array(body);
   if (path === 'grpc-predict') return prefixed(rest);
   if (path !== 'grpc' || place === undefined) return rest;
-  const names = new ProtobufWriter().string(MODEL_INFER_REQUEST.modelName, place.model);
-  if (place.version !== '') names.string(MODEL_INFER_REQUEST.modelVersion, place.version);
+  const names = new ProtobufWriter();
+  writeModel(names, place.model, place.version);
   return prefixed(Buffer.concat([names.concat(), rest]));
 }
 
@@ -194,35 +194,8 @@ function jsonValue(name: string, datatype: string, value: unknown): string {
 /** ModelInferRequest without the model's name, which comes first. */
 function tensorMessage(tensors: readonly EncodedTensor[]): ArrayBuffer {
   const writer = new ProtobufWriter();
-  for (const { name, datatype, shape, parameters } of tensors) {
-    writer.message(MODEL_INFER_REQUEST.inputs, (input) => {
-      input
-        .string(INPUT_TENSOR.name, name)
-        .string(INPUT_TENSOR.datatype, datatype)
-        .packed(INPUT_TENSOR.shape, 'varint', shape);
-      writeParameters(input, INPUT_TENSOR.parameters, parameters);
-    });
-  }
-  for (const { bytes } of tensors) writer.bytes(MODEL_INFER_REQUEST.rawInputContents, bytes);
+  writeTensors(writer, tensors);
   return new Uint8Array(writer.concat()).buffer;
-}
-
-function writeParameters(
-  writer: ProtobufWriter,
-  field: number,
-  parameters: Readonly<Record<string, unknown>>,
-): void {
-  for (const [name, value] of Object.entries(parameters)) {
-    writer.message(field, (entry) => {
-      entry.string(MAP_ENTRY.key, name).message(MAP_ENTRY.value, (choice) => {
-        if (typeof value === 'boolean') choice.varint(INFER_PARAMETER.boolParam, value ? 1 : 0);
-        else if (typeof value === 'string') choice.string(INFER_PARAMETER.stringParam, value);
-        else if (Number.isSafeInteger(value))
-          choice.varint(INFER_PARAMETER.int64Param, value as number);
-        else choice.double(INFER_PARAMETER.doubleParam, Number(value));
-      });
-    });
-  }
 }
 
 interface JsonColumn {
@@ -234,19 +207,19 @@ interface JsonColumn {
 }
 
 /** InferTensorContents, by datatype: field and form. */
-const CONTENTS_OF: Readonly<Record<string, readonly [number, 'varint' | 'float' | 'double']>> = {
-  BOOL: [CONTENTS.boolContents, 'varint'],
-  INT8: [CONTENTS.intContents, 'varint'],
-  INT16: [CONTENTS.intContents, 'varint'],
-  INT32: [CONTENTS.intContents, 'varint'],
-  INT64: [CONTENTS.int64Contents, 'varint'],
-  UINT8: [CONTENTS.uintContents, 'varint'],
-  UINT16: [CONTENTS.uintContents, 'varint'],
-  UINT32: [CONTENTS.uintContents, 'varint'],
-  UINT64: [CONTENTS.uint64Contents, 'varint'],
-  FP32: [CONTENTS.fp32Contents, 'float'],
-  FP64: [CONTENTS.fp64Contents, 'double'],
-  VECTOR: [CONTENTS.fp64Contents, 'double'],
+const CONTENTS: Readonly<Record<string, readonly [number, 'varint' | 'float' | 'double']>> = {
+  BOOL: [INFER_TENSOR_CONTENTS.boolContents, 'varint'],
+  INT8: [INFER_TENSOR_CONTENTS.intContents, 'varint'],
+  INT16: [INFER_TENSOR_CONTENTS.intContents, 'varint'],
+  INT32: [INFER_TENSOR_CONTENTS.intContents, 'varint'],
+  INT64: [INFER_TENSOR_CONTENTS.int64Contents, 'varint'],
+  UINT8: [INFER_TENSOR_CONTENTS.uintContents, 'varint'],
+  UINT16: [INFER_TENSOR_CONTENTS.uintContents, 'varint'],
+  UINT32: [INFER_TENSOR_CONTENTS.uintContents, 'varint'],
+  UINT64: [INFER_TENSOR_CONTENTS.uint64Contents, 'varint'],
+  FP32: [INFER_TENSOR_CONTENTS.fp32Contents, 'float'],
+  FP64: [INFER_TENSOR_CONTENTS.fp64Contents, 'double'],
+  VECTOR: [INFER_TENSOR_CONTENTS.fp64Contents, 'double'],
 };
 
 /** The same for a tabular model, from its JSON. */
@@ -256,24 +229,17 @@ function tableMessage(body: ArrayBuffer): ArrayBuffer {
     readonly inputs: readonly JsonColumn[];
   };
   const writer = new ProtobufWriter();
-  writeParameters(writer, MODEL_INFER_REQUEST.parameters, json.parameters ?? {});
+  writeRequestParameters(writer, json.parameters ?? {});
   for (const { name, datatype, shape, parameters = {}, data } of json.inputs) {
     const values = data.flat(Infinity);
     if (shape.some((dim) => dim < 0) || values.includes(null)) {
       const text = `input '${name}': missing cells or lists of different lengths`;
       throw new ServalError(ErrorCode.Unimplemented, `${text} can only be sent as JSON`);
     }
-    writer.message(MODEL_INFER_REQUEST.inputs, (input) => {
-      input
-        .string(INPUT_TENSOR.name, name)
-        .string(INPUT_TENSOR.datatype, datatype)
-        .packed(INPUT_TENSOR.shape, 'varint', shape);
-      writeParameters(input, INPUT_TENSOR.parameters, parameters);
-      input.message(INPUT_TENSOR.contents, (contents) => {
-        const [field, form] = CONTENTS_OF[datatype] ?? [CONTENTS.bytesContents, undefined];
-        if (form !== undefined) contents.packed(field, form, values.map(Number));
-        else for (const value of values) contents.bytes(field, Buffer.from(String(value)));
-      });
+    writeInput(writer, { name, datatype, shape, parameters }, (contents) => {
+      const [field, form] = CONTENTS[datatype] ?? [INFER_TENSOR_CONTENTS.bytesContents, undefined];
+      if (form !== undefined) contents.packed(field, form, values.map(Number));
+      else for (const value of values) contents.bytes(field, Buffer.from(String(value)));
     });
   }
   return new Uint8Array(writer.concat()).buffer;

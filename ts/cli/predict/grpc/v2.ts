@@ -3,11 +3,8 @@
 import { INFERENCE_SERVICE } from '../../../base/services.js';
 import { MAP_ENTRY } from '../../../protobuf/generated/map-entry-fields.js';
 import {
-  MODEL_METADATA_REQUEST,
-  MODEL_INFER_REQUEST,
-  MODEL_INFER_REQUEST_INFER_INPUT_TENSOR as INPUT_TENSOR,
-  MODEL_INFER_REQUEST_INFER_REQUESTED_OUTPUT_TENSOR as REQUESTED_OUTPUT,
   INFER_PARAMETER,
+  MODEL_METADATA_REQUEST,
   MODEL_INFER_RESPONSE,
   MODEL_INFER_RESPONSE_INFER_OUTPUT_TENSOR as OUTPUT_TENSOR,
 } from '../../../protobuf/generated/inference-fields.js';
@@ -29,6 +26,7 @@ import { WireReader } from '../../../protobuf/reader.js';
 import { decodeWire } from '../../../protobuf/schema-read.js';
 import { read } from '../../../protobuf/schema.js';
 import { ProtobufWriter } from '../../../protobuf/writer.js';
+import { writeModel, writeRequestParameters, writeTensors } from '../../infer-message.js';
 import type { Callable, RemoteTarget } from '../remote.js';
 import type { Channel } from './channel.js';
 import { typedBytes } from './contents.js';
@@ -84,38 +82,11 @@ function inferRequest(
   outputs: readonly string[],
   parameters: Parameters,
 ): Buffer {
-  const out = new ProtobufWriter()
-    .string(MODEL_INFER_REQUEST.modelName, model)
-    .string(MODEL_INFER_REQUEST.modelVersion, version);
-  writeParameters(out, MODEL_INFER_REQUEST.parameters, parameters);
-  for (const { name, datatype, shape, parameters: own } of tensors) {
-    out.message(MODEL_INFER_REQUEST.inputs, (tensor) => {
-      tensor
-        .string(INPUT_TENSOR.name, name)
-        .string(INPUT_TENSOR.datatype, datatype)
-        .packed(INPUT_TENSOR.shape, 'varint', shape);
-      writeParameters(tensor, INPUT_TENSOR.parameters, own);
-    });
-  }
-  for (const name of outputs)
-    out.message(MODEL_INFER_REQUEST.outputs, (output) =>
-      output.string(REQUESTED_OUTPUT.name, name),
-    );
-  for (const { bytes } of tensors) out.bytes(MODEL_INFER_REQUEST.rawInputContents, bytes);
+  const out = new ProtobufWriter();
+  writeModel(out, model, version);
+  writeRequestParameters(out, parameters);
+  writeTensors(out, tensors, outputs);
   return out.toBuffer();
-}
-
-function writeParameters(out: ProtobufWriter, field: number, parameters: Parameters): void {
-  for (const [name, value] of Object.entries(parameters)) {
-    out.message(field, (entry) => {
-      entry.string(MAP_ENTRY.key, name).message(MAP_ENTRY.value, (choice) => {
-        if (typeof value === 'boolean') choice.varint(INFER_PARAMETER.boolParam, Number(value));
-        else if (typeof value === 'string') choice.string(INFER_PARAMETER.stringParam, value);
-        else if (Number.isSafeInteger(value)) choice.varint(INFER_PARAMETER.int64Param, value);
-        else choice.double(INFER_PARAMETER.doubleParam, value);
-      });
-    });
-  }
 }
 
 /** Errors: Internal: not a V2 response. */
