@@ -34,7 +34,7 @@ void Output::add(Block* block, const uint8_t* bytes, size_t count) {
   left_ += count;
 }
 
-// Hot path: reply for gRPC.
+// Hot path: reply of the native listeners.
 Moved::State Output::write(Channel& channel, uint64_t& written) {
   while (left_ > 0) {
     std::array<iovec, kPartsPerWrite> parts;
