@@ -1,5 +1,6 @@
 // A gRPC call as a protocol sees it: raw message bytes in and out, a status, a deadline, and one
 // object per stream. Hot path; one listener's thread. Must not know any protocol or registry.
+import { GRPC_CODE } from '../../base/grpc-codes.js';
 import { reasonOf } from '../../base/errors.js';
 import type { CallKind } from '../../access/groups.js';
 import type { MissingPart } from '../../base/generated/engine.js';
@@ -12,8 +13,6 @@ export const STREAM_BACKLOG_BYTES_MAX = 8 * 1024 * 1024;
 const DETAILS_BYTES_MAX = 4096;
 const DETAILS_ENCODED_BYTES_MAX = 6144;
 
-const CODE_UNAVAILABLE = 14;
-const CODE_INTERNAL = 13;
 const CUT_MARK = '...';
 
 /**
@@ -58,12 +57,12 @@ export class GrpcStatus {
 /** The status of a handler that threw, which is a bug in Serval. */
 export function thrownStatus(error: unknown): GrpcStatus {
   const text = reasonOf(error);
-  return new GrpcStatus(CODE_INTERNAL, `internal error: ${text}`);
+  return new GrpcStatus(GRPC_CODE.INTERNAL, `internal error: ${text}`);
 }
 
 /** The status of a call that ends because the server stops. */
 export function drainStatus(): GrpcStatus {
-  return new GrpcStatus(CODE_UNAVAILABLE, 'the server is shutting down');
+  return new GrpcStatus(GRPC_CODE.UNAVAILABLE, 'the server is shutting down');
 }
 
 /**

@@ -1,5 +1,6 @@
 // Calls that the native gRPC listener forwarded to this thread, as their handlers use them. The
 // thread that owns the listener. A call ends once: by its handler, or when its client is gone.
+import { GRPC_CODE } from '../../base/grpc-codes.js';
 import {
   thrownStatus,
   type GrpcReply,
@@ -12,8 +13,6 @@ import {
 } from './call.js';
 import { STREAM_BACKLOG_BYTES_MAX, STREAM_BACKLOG_MESSAGES_MAX } from './call.js';
 import type { NativeCall } from './native-binding.js';
-
-const OK = 0;
 
 /**
  * Notifications from the listener to a call. `ended`: nothing more arrives, and nothing can be
@@ -30,7 +29,7 @@ export interface ForwardedCall {
 }
 
 function finishWith(call: NativeCall, status: GrpcStatus | null): void {
-  if (status === null) call.finish(OK, '');
+  if (status === null) call.finish(GRPC_CODE.OK, '');
   else call.finish(status.code, status.details);
 }
 

@@ -11,7 +11,7 @@ import { MODEL_CONFIG } from '../../protobuf/generated/model-config.js';
 import { echo, nearestWord, visible } from '../../base/text.js';
 import { fieldNotes } from './field-notes.js';
 import { optionName, optionProblem } from './runtime-options.js';
-import { GRAPHS_MAX, MODEL_THREADS_MAX } from '../../base/limits.js';
+import { GRAPHS_MAX, MODEL_THREADS_MAX, UINT32_MAX } from '../../base/limits.js';
 import { TABULAR_PLATFORMS } from '../../model/platforms.js';
 import { VERIFICATION_MODES } from '../../model/platforms.js';
 import { read } from '../../protobuf/schema.js';
@@ -34,7 +34,6 @@ const BACKENDS: Readonly<Record<string, readonly string[]>> = {
 };
 /** Maximum number of priority levels of one queue. */
 const PRIORITY_LEVELS_MAX = 1024;
-const UINT32_MAX = 4_294_967_295;
 /** Maximum rank of a tensor, including the batch dim; native/base/limits.h kRankMax. */
 const RANK_MAX = 32;
 const IMAGE_DIMS = 3;

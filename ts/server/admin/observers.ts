@@ -1,5 +1,6 @@
 // Observers of the server: the metrics port and the access log. Control plane, main thread; started
 // by ts/server/server.ts.
+import { GRPC_CODE } from '../../base/grpc-codes.js';
 import { METRICS } from '../../access/groups.js';
 import { HostCheck } from '../../listeners/http/access/own-page.js';
 import { callAccess, judge, type Caller, type Policy, type Refusal } from '../../access/policy.js';
@@ -49,7 +50,8 @@ export async function startObservers(
       const refusal = (caller: Caller): Refusal | undefined => {
         const { policy } = access;
         const problem = policy.keys === undefined ? hosts?.problem(caller) : undefined;
-        if (problem !== undefined) return { http: 403, grpc: 7, message: problem };
+        if (problem !== undefined)
+          return { http: 403, grpc: GRPC_CODE.PERMISSION_DENIED, message: problem };
         return judge(callAccess({ ...policy, hasAdmin: false }, METRICS, 'http'), caller);
       };
       const server = await startMetricsServer({

@@ -1,6 +1,13 @@
 // Encodes one request in the forms that the paths of a bench send. Pure; control plane. Source:
 // docs/reference/protocols/v2-rest.md; proto/wire/inference.proto.
-import { BINARY_TYPE, JSON_TYPE } from '../../../base/media-types.js';
+import { MAP_ENTRY } from '../../../protobuf/generated/map-entry-fields.js';
+import {
+  MODEL_INFER_REQUEST,
+  MODEL_INFER_REQUEST_INFER_INPUT_TENSOR as INPUT_TENSOR,
+  INFER_PARAMETER,
+  INFER_TENSOR_CONTENTS as CONTENTS,
+} from '../../../protobuf/generated/inference-fields.js';
+import { BINARY_TYPE, JSON_TYPE, JSON_LENGTH_HEADER } from '../../../base/media-types.js';
 import { elementCount } from '../../../model/shape.js';
 import { configError } from '../../../config/values/values.js';
 import { ErrorCode, ServalError } from '../../../base/errors.js';
@@ -80,8 +87,8 @@ function carriedBody(
   const rest = new Uint8Array(body);
   if (path === 'grpc-predict') return prefixed(rest);
   if (path !== 'grpc' || place === undefined) return rest;
-  const names = new ProtobufWriter().string(1, place.model);
-  if (place.version !== '') names.string(2, place.version);
+  const names = new ProtobufWriter().string(MODEL_INFER_REQUEST.modelName, place.model);
+  if (place.version !== '') names.string(MODEL_INFER_REQUEST.modelVersion, place.version);
   return prefixed(Buffer.concat([names.concat(), rest]));
 }
 
@@ -184,19 +191,19 @@ function jsonValue(name: string, datatype: string, value: unknown): string {
   throw new ServalError(ErrorCode.Unimplemented, `input '${name}': JSON has no ${what}`);
 }
 
-const INPUTS = 5;
-const RAW_CONTENTS = 7;
-
 /** ModelInferRequest without the model's name, which comes first. */
 function tensorMessage(tensors: readonly EncodedTensor[]): ArrayBuffer {
   const writer = new ProtobufWriter();
   for (const { name, datatype, shape, parameters } of tensors) {
-    writer.message(INPUTS, (input) => {
-      input.string(1, name).string(2, datatype).packed(3, 'varint', shape);
-      writeParameters(input, 4, parameters);
+    writer.message(MODEL_INFER_REQUEST.inputs, (input) => {
+      input
+        .string(INPUT_TENSOR.name, name)
+        .string(INPUT_TENSOR.datatype, datatype)
+        .packed(INPUT_TENSOR.shape, 'varint', shape);
+      writeParameters(input, INPUT_TENSOR.parameters, parameters);
     });
   }
-  for (const { bytes } of tensors) writer.bytes(RAW_CONTENTS, bytes);
+  for (const { bytes } of tensors) writer.bytes(MODEL_INFER_REQUEST.rawInputContents, bytes);
   return new Uint8Array(writer.concat()).buffer;
 }
 
@@ -207,11 +214,12 @@ function writeParameters(
 ): void {
   for (const [name, value] of Object.entries(parameters)) {
     writer.message(field, (entry) => {
-      entry.string(1, name).message(2, (choice) => {
-        if (typeof value === 'boolean') choice.varint(1, value ? 1 : 0);
-        else if (typeof value === 'string') choice.string(3, value);
-        else if (Number.isSafeInteger(value)) choice.varint(2, value as number);
-        else choice.double(4, Number(value));
+      entry.string(MAP_ENTRY.key, name).message(MAP_ENTRY.value, (choice) => {
+        if (typeof value === 'boolean') choice.varint(INFER_PARAMETER.boolParam, value ? 1 : 0);
+        else if (typeof value === 'string') choice.string(INFER_PARAMETER.stringParam, value);
+        else if (Number.isSafeInteger(value))
+          choice.varint(INFER_PARAMETER.int64Param, value as number);
+        else choice.double(INFER_PARAMETER.doubleParam, Number(value));
       });
     });
   }
@@ -226,22 +234,20 @@ interface JsonColumn {
 }
 
 /** InferTensorContents, by datatype: field and form. */
-const CONTENTS: Readonly<Record<string, readonly [number, 'varint' | 'float' | 'double']>> = {
-  BOOL: [1, 'varint'],
-  INT8: [2, 'varint'],
-  INT16: [2, 'varint'],
-  INT32: [2, 'varint'],
-  INT64: [3, 'varint'],
-  UINT8: [4, 'varint'],
-  UINT16: [4, 'varint'],
-  UINT32: [4, 'varint'],
-  UINT64: [5, 'varint'],
-  FP32: [6, 'float'],
-  FP64: [7, 'double'],
-  VECTOR: [7, 'double'],
+const CONTENTS_OF: Readonly<Record<string, readonly [number, 'varint' | 'float' | 'double']>> = {
+  BOOL: [CONTENTS.boolContents, 'varint'],
+  INT8: [CONTENTS.intContents, 'varint'],
+  INT16: [CONTENTS.intContents, 'varint'],
+  INT32: [CONTENTS.intContents, 'varint'],
+  INT64: [CONTENTS.int64Contents, 'varint'],
+  UINT8: [CONTENTS.uintContents, 'varint'],
+  UINT16: [CONTENTS.uintContents, 'varint'],
+  UINT32: [CONTENTS.uintContents, 'varint'],
+  UINT64: [CONTENTS.uint64Contents, 'varint'],
+  FP32: [CONTENTS.fp32Contents, 'float'],
+  FP64: [CONTENTS.fp64Contents, 'double'],
+  VECTOR: [CONTENTS.fp64Contents, 'double'],
 };
-const BYTES_CONTENTS = 8;
-const CONTENTS_FIELD = 5;
 
 /** The same for a tabular model, from its JSON. */
 function tableMessage(body: ArrayBuffer): ArrayBuffer {
@@ -250,18 +256,21 @@ function tableMessage(body: ArrayBuffer): ArrayBuffer {
     readonly inputs: readonly JsonColumn[];
   };
   const writer = new ProtobufWriter();
-  writeParameters(writer, 4, json.parameters ?? {});
+  writeParameters(writer, MODEL_INFER_REQUEST.parameters, json.parameters ?? {});
   for (const { name, datatype, shape, parameters = {}, data } of json.inputs) {
     const values = data.flat(Infinity);
     if (shape.some((dim) => dim < 0) || values.includes(null)) {
       const text = `input '${name}': missing cells or lists of different lengths`;
       throw new ServalError(ErrorCode.Unimplemented, `${text} can only be sent as JSON`);
     }
-    writer.message(INPUTS, (input) => {
-      input.string(1, name).string(2, datatype).packed(3, 'varint', shape);
-      writeParameters(input, 4, parameters);
-      input.message(CONTENTS_FIELD, (contents) => {
-        const [field, form] = CONTENTS[datatype] ?? [BYTES_CONTENTS, undefined];
+    writer.message(MODEL_INFER_REQUEST.inputs, (input) => {
+      input
+        .string(INPUT_TENSOR.name, name)
+        .string(INPUT_TENSOR.datatype, datatype)
+        .packed(INPUT_TENSOR.shape, 'varint', shape);
+      writeParameters(input, INPUT_TENSOR.parameters, parameters);
+      input.message(INPUT_TENSOR.contents, (contents) => {
+        const [field, form] = CONTENTS_OF[datatype] ?? [CONTENTS.bytesContents, undefined];
         if (form !== undefined) contents.packed(field, form, values.map(Number));
         else for (const value of values) contents.bytes(field, Buffer.from(String(value)));
       });
@@ -276,5 +285,5 @@ const typeFields = (jsonBytes: number): LoadRequest['fields'] =>
     ? [['content-type', JSON_TYPE]]
     : [
         ['content-type', BINARY_TYPE],
-        ['inference-header-content-length', String(jsonBytes)],
+        [JSON_LENGTH_HEADER.toLowerCase(), String(jsonBytes)],
       ];
