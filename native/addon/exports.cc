@@ -12,6 +12,7 @@
 #include "addon/export.h"
 #include "addon/file_lock.h"
 #include "addon/gpu_probe.h"
+#include "addon/image.h"
 #include "addon/isolated.h"
 #include "addon/link.h"
 #include "addon/load_client.h"
@@ -495,6 +496,8 @@ constexpr Export kExports[] = {
     exported<"clientOpen", ClientOpen>(),
     exported<"clientOrder", ClientOrder>(),
     exported<"clientClose", ClientClose>(),
+    // image files (serval predict)
+    exported<"decodeImage", DecodeImage>(),
     // the machine
     exported<"probeDriver", ProbeDriver>(),
     exported<"probeLibrary", ProbeLibrary>(),

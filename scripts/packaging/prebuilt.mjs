@@ -23,7 +23,6 @@ export const BUNDLED = [
   'flatbuffers',
   'hyparquet',
   'hyparquet-compressors',
-  'jpeg-js',
   'tar-stream',
   'yaml',
   'yauzl',

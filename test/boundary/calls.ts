@@ -21,6 +21,7 @@ const UNLINKED = {
   probeLibrary: [text],
   lockFile: [0],
   startableThreads: [0],
+  decodeImage: [text, 1],
   clientOpen: [{}, nothing],
   clientOrder: [1, {}],
   clientClose: [1],

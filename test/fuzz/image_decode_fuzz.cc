@@ -1,7 +1,9 @@
-// libFuzzer target for the image operators: arbitrary bytes as an encoded image, through every
-// operator and some of their settings (the first byte chooses). An image may be refused or decoded;
-// nothing may crash, hang or use excessive memory. Seeds: corpus/image_decode.
+// libFuzzer target for the image decoders: arbitrary bytes as an encoded image, through every
+// operator and some of their settings (the first byte chooses), and as a file of `serval predict`.
+// An image may be refused or decoded; nothing may crash, hang or use excessive memory. Seeds:
+// corpus/image_decode.
 #include "../native/operators/support/fake_context.h"
+#include "operators/images/image_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace serval;
@@ -25,5 +27,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     inputs.push_back(FakeTensor::of<int32_t>(DType::Int32, {4}, {1, 1, 2, 3}));
   }
   (void)run_operator(name, attributes, std::move(inputs), 1);
+  std::vector<uint8_t> samples;
+  (void)images::decode_image_file(
+      image, 1 << 24, [&](const images::ImageForm& form) -> Result<std::span<uint8_t>> {
+        samples.resize(
+            static_cast<size_t>(form.width * form.height * form.channels * form.sample_bytes));
+        return std::span<uint8_t>(samples);
+      });
   return 0;
 }

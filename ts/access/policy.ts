@@ -1,7 +1,7 @@
 // Access policy: combines settings and keys into the access rules for one kind of call on one
 // listener, and judges one caller by them. Pure. judge() is hot where keys are set; the listener's
 // thread.
-import { GrpcCode } from '../base/errors.js';
+import { GrpcCode } from '../base/generated/grpc-code.js';
 import { lateCrypto } from '../base/late-modules.js';
 import type { AcceptedKeys } from './accepted-keys.js';
 import {

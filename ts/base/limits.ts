@@ -243,3 +243,6 @@ export const LOAD_LINE_AFTER_MS = 300;
 export const LOAD_LINE_EVERY_MS = 250;
 /** Files whose sizes are added up for that line. */
 export const LOAD_SIZE_ENTRIES_MAX = 4096;
+/** The largest 32-bit numbers. */
+export const INT32_MAX = 2_147_483_647;
+export const UINT32_MAX = 4_294_967_295;

@@ -15,6 +15,16 @@ export type ServerValue =
   | `problems_${'unserved' | 'warning' | 'note'}`
   | 'looks';
 
+/** An image's pixels row by row, from the top; channels interleaved. */
+export interface DecodedImage {
+  readonly width: number;
+  readonly height: number;
+  /** 1 gray, 2 gray and alpha, 3 RGB, 4 RGB and alpha. */
+  readonly channels: number;
+  /** 0 to 255, or to 65535 for 16-bit PNGs. */
+  readonly data: Uint8Array | Uint16Array;
+}
+
 /** The addon's calls (native/addon/exports.cc). A code is an ErrorCode, or PENDING. */
 export interface NativeBinding {
   attach(options: AttachOptions, onCompletions: (count: number) => void): ArrayBuffer;
@@ -43,6 +53,11 @@ export interface NativeBinding {
   probeLibrary(path: Buffer): string;
   /** Takes a FileLock of native/addon/file_lock.h, held until the descriptor is closed. */
   lockFile(descriptor: number): number;
+  /**
+   * Decodes a PNG or JPEG file, on this thread; returns its pixels in new memory, or the reason why
+   * it can't be decoded, with format and byte. See native/operators/images/image_file.h.
+   */
+  decodeImage(file: Buffer, pixelsMax: number): DecodedImage | string;
   /**
    * Returns how many more threads the process can start, at most `wanted`; the trial threads end
    * again.

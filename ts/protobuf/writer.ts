@@ -1,15 +1,10 @@
 // Writes the protobuf wire format in call order, so equal calls give equal bytes. Control plane,
 // any thread. Large blobs are borrowed until concat(), not copied twice.
-import { WIRE_MESSAGE_BYTES_MAX } from '../base/limits.js';
+import { INT32_MAX, WIRE_MESSAGE_BYTES_MAX } from '../base/limits.js';
+import { VARINT_BYTES_MAX, WIRE_FIXED32, WIRE_FIXED64, WIRE_LENGTH, WIRE_VARINT } from './wire.js';
 import { ErrorCode, ServalError } from '../base/errors.js';
 
-const WIRE_VARINT = 0;
-const WIRE_FIXED64 = 1;
-const WIRE_LENGTH = 2;
-const WIRE_FIXED32 = 5;
 const UINT64_RANGE = 1n << 64n;
-const VARINT_BYTES_MAX = 10;
-const INT32_MAX = 2_147_483_647;
 const SCRATCH_BYTES = 1024;
 /** Texts up to this size are encoded in place; their byte length fits one varint byte. */
 const SHORT_TEXT_CHARS_MAX = 42;

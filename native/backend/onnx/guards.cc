@@ -412,7 +412,7 @@ class Rewriter {
 Error refused(std::string why) {
   return make_error(
       ErrorCode::ModelInvalid,
-      "the model has operators that must be guarded (docs/explanation/robustness.md), and " +
+      "the model has operators that require guards (docs/explanation/robustness.md), but " +
           std::move(why));
 }
 

@@ -227,7 +227,7 @@ class DecodeImage : public Kernel {
     const bool wide = set_.dtype != DType::Uint8;
     return store(context, wide ? 16 : 8, set_.which == Operator::Gif,
                  [&](const images::Allocate& allocate) {
-                   return images::decode_png(bytes, set_.channels, wide, allocate);
+                   return images::decode_png(bytes, {set_.channels, wide}, allocate);
                  });
   }
 

@@ -34,6 +34,7 @@ struct Decoding {
   std::jmp_buf fault{};
   std::string_view bytes;
   bool recover = false;
+  Strict* strict = nullptr;
   // number of times that the library re-read the same bytes, and from where
   int again = 0;
   const JOCTET* again_from = nullptr;
@@ -51,11 +52,42 @@ Decoding& decoding_of(Library* library) {
   return *static_cast<Decoding*>(library->client_data);
 }
 
-[[noreturn]] void on_error(j_common_ptr library) { std::longjmp(decoding_of(library).fault, 1); }
+// Describes a fault for strict decoding. The first description stays.
+void describe(Decoding& decoding, std::string reason) {
+  Strict* strict = decoding.strict;
+  if (strict == nullptr || !strict->fault.empty()) return;
+  strict->fault = std::move(reason);
+  strict->at = decoding.bytes.size() - decoding.source.bytes_in_buffer;
+}
+
+[[noreturn]] void on_error(j_common_ptr library) {
+  Decoding& decoding = decoding_of(library);
+  if (decoding.strict != nullptr) {
+    char reason[JMSG_LENGTH_MAX];
+    decoding.errors.format_message(library, reason);
+    describe(decoding, reason);
+  }
+  std::longjmp(decoding.fault, 1);
+}
 void on_message(j_common_ptr) {}
 
+// Strict decoding: after these warnings the library invents pixels.
+void on_warning(j_common_ptr library, int level) {
+  if (level >= 0) return;
+  switch (library->err->msg_code) {
+    case JWRN_HIT_MARKER:
+    case JWRN_HUFF_BAD_CODE:
+    case JWRN_ARITH_BAD_CODE:
+    case JWRN_MUST_RESYNC: on_error(library);
+    default: return;
+  }
+}
+
 void on_progress(j_common_ptr library) {
-  if (decoding_of(library).library.input_scan_number > kScansMax) on_error(library);
+  Decoding& decoding = decoding_of(library);
+  if (decoding.library.input_scan_number <= kScansMax) return;
+  describe(decoding, "expected at most " + std::to_string(kScansMax) + " scans");
+  on_error(library);
 }
 
 void init_source(j_decompress_ptr library) {
@@ -69,12 +101,21 @@ constexpr JOCTET kEnd[2] = {0xFF, JPEG_EOI};
 // No block of pixels takes this many bytes; a search for a marker would never end.
 constexpr int kAgainMax = 65536;
 
+[[noreturn]] void on_truncated(j_decompress_ptr library) {
+  Decoding& decoding = decoding_of(library);
+  decoding.source.bytes_in_buffer = 0;
+  describe(decoding, "the file is truncated");
+  on_error(reinterpret_cast<j_common_ptr>(library));
+}
+
 // If bytes remain, the library has read them since it last reported its position: it may re-read
 // them in a file that is to be recovered (TensorFlow's results depend on that), and stops otherwise
-// (the rows so far may suffice). If none remain: supplies one end marker, or reports a fault.
+// (the rows so far may suffice, unless decoding is strict). If none remain: supplies one end
+// marker, or reports a fault.
 boolean fill_source(j_decompress_ptr library) {
   Decoding& decoding = decoding_of(library);
   if (!decoding.bytes.empty() && decoding.source.bytes_in_buffer != 0) {
+    if (decoding.strict != nullptr) on_truncated(library);
     if (!decoding.recover) return FALSE;
     const bool same = decoding.again_from == decoding.source.next_input_byte;
     decoding.again = same ? decoding.again + 1 : 0;
@@ -84,7 +125,7 @@ boolean fill_source(j_decompress_ptr library) {
     decoding.source.next_input_byte = nullptr;
   }
   if (!decoding.recover || decoding.bytes.empty() || decoding.source.next_input_byte == kEnd) {
-    on_error(reinterpret_cast<j_common_ptr>(library));
+    on_truncated(library);
   }
   decoding.source.next_input_byte = kEnd;
   decoding.source.bytes_in_buffer = sizeof(kEnd);
@@ -110,6 +151,7 @@ void open(Decoding& decoding) {
   decoding.library.err = jpeg_std_error(&decoding.errors);
   decoding.errors.error_exit = on_error;
   decoding.errors.output_message = on_message;
+  if (decoding.strict != nullptr) decoding.errors.emit_message = on_warning;
   decoding.library.client_data = &decoding;
   jpeg_create_decompress(&decoding.library);
   decoding.is_made = true;
@@ -137,7 +179,11 @@ bool start(Decoding& decoding, const JpegSettings& settings, Plan& plan) {
   jpeg_decompress_struct& library = decoding.library;
   plan.channels = settings.channels;
   if (plan.channels == 0) plan.channels = library.num_components < 3 ? library.num_components : 3;
-  if (plan.channels != 1 && plan.channels != 3) return false;
+  if (plan.channels != 1 && plan.channels != 3) {
+    describe(decoding,
+             "expected 1, 3 or 4 components, got " + std::to_string(library.num_components));
+    return false;
+  }
   const bool four = library.jpeg_color_space == JCS_CMYK || library.jpeg_color_space == JCS_YCCK;
   library.out_color_space = plan.channels == 1 ? JCS_GRAYSCALE : four ? JCS_CMYK : JCS_RGB;
   library.do_fancy_upsampling = settings.fancy_upscaling ? TRUE : FALSE;
@@ -147,10 +193,18 @@ bool start(Decoding& decoding, const JpegSettings& settings, Plan& plan) {
   jpeg_calc_output_dimensions(&library);
   const int64_t full_height = library.output_height, full_width = library.output_width;
   if (full_height <= 0 || full_width <= 0) return false;
-  if (full_height * full_width * library.num_components >= kSamplesMax) return false;
+  const int64_t pixels = full_height * full_width;
+  const bool too_large = decoding.strict != nullptr && pixels > decoding.strict->pixels_max;
+  if (too_large) {
+    describe(decoding, too_many_pixels(decoding.strict->pixels_max, full_width, full_height));
+  }
+  if (too_large || pixels * library.num_components >= kSamplesMax) return false;
   const bool whole = !settings.recover_truncated && settings.acceptable_fraction >= 1;
   const auto bytes = static_cast<int64_t>(decoding.bytes.size());
-  if (whole && full_height * full_width / kPixelsPerByteMax > bytes) return false;
+  if (whole && pixels / kPixelsPerByteMax > bytes) {
+    describe(decoding, too_few_bytes(full_width, full_height));
+    return false;
+  }
   jpeg_start_decompress(&library);
   plan.height = full_height;
   plan.width = full_width;
@@ -249,6 +303,7 @@ Status decode_jpeg(std::string_view bytes, const JpegSettings& settings, const A
   Decoding decoding;
   decoding.bytes = bytes;
   decoding.recover = settings.recover_truncated;
+  decoding.strict = settings.strict;
   Plan plan;
   if (!start_safely(decoding, settings, plan)) return bad_jpeg();
   const Result<std::span<uint8_t>> memory = allocate({1, plan.height, plan.width, plan.channels});

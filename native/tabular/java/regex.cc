@@ -101,7 +101,7 @@ RegexFound JavaRegex::find(std::string_view text, RegexRun& run) const {
   }
   const auto [begin, end] = run.match();
   run.last_end = run.from = end;
-  // After a match of nothing the next one begins a character later.
+  // After an empty match the next one starts a character later.
   if (begin == end) run.from += end < text.size() ? front_character(text.substr(end)).bytes : 1;
   return found;
 }

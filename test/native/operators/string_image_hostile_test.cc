@@ -2,9 +2,12 @@
 // byte and with bytes changed at random (seeded), byte strings that are not UTF-8, small inputs
 // that ask for large outputs. A run may fail or succeed; it must not read past an end, hang or use
 // unbounded memory (the sanitizer builds check that).
+#include <zlib.h>
+
 #include <chrono>
 #include <random>
 
+#include "operators/images/image_file.h"
 #include "operators/support/golden_file.h"
 
 namespace serval::operators {
@@ -15,7 +18,25 @@ using Clock = std::chrono::steady_clock;
 
 FakeTensor text(std::string value) { return FakeTensor::of_texts({}, {std::move(value)}); }
 
+// Decodes the image as `serval predict` does.
+Result<std::vector<uint8_t>> decode_file(std::string_view image, int64_t pixels_max) {
+  std::vector<uint8_t> samples;
+  const Status decoded = images::decode_image_file(
+      image, pixels_max, [&](const images::ImageForm& form) -> Result<std::span<uint8_t>> {
+        samples.resize(
+            static_cast<size_t>(form.width * form.height * form.channels * form.sample_bytes));
+        return std::span<uint8_t>(samples);
+      });
+  if (!decoded.ok()) return decoded.error();
+  return samples;
+}
+
 void run_again(const GoldenCase& golden, std::string image) {
+  const auto file = decode_file(image, 1 << 20);
+  if (!file.ok()) {
+    const std::string& message = file.error().message;
+    EXPECT_TRUE(message.find(": byte ") < 5 || message.find("expected a PNG") == 0) << message;
+  }
   std::vector<FakeTensor> inputs = golden.inputs;
   inputs[0].texts[0] = std::move(image);
   (void)run_operator(golden.op, golden.attributes, std::move(inputs), 1);
@@ -67,27 +88,80 @@ TEST(JpegHostile, EndsWhereTheEndMarkerIsCut) {
   EXPECT_LT(Clock::now() - begin, std::chrono::seconds(60));
 }
 
-std::string png_header(uint32_t side) {
-  std::string bytes("\x89PNG\r\n\x1A\n\0\0\0\rIHDR", 16);
-  for (int i = 0; i < 2; ++i) {
-    for (int shift = 24; shift >= 0; shift -= 8) bytes.push_back(static_cast<char>(side >> shift));
-  }
+std::string big_endian(uint32_t value) {
+  std::string bytes;
+  for (int shift = 24; shift >= 0; shift -= 8) bytes.push_back(static_cast<char>(value >> shift));
   return bytes;
 }
 
-TEST(PngHostile, AHeaderAloneGetsNoMemory) {
-  for (uint32_t side : {0u, 1u, 20000u, 0x7fffffffu, 0xffffffffu}) {
-    const auto got = run_operator(
-        "DecodePng",
-        [] {
-          FakeAttributes attributes;
-          attributes.ints["dtype"] = 2;
-          return attributes;
-        }(),
-        {text(png_header(side) + std::string("\x08\x02\0\0\0", 5) + "crc!")}, 1);
-    ASSERT_FALSE(got.ok());
-    EXPECT_EQ(got.error().code, ErrorCode::InvalidArgument);
+std::string png_chunk(std::string name, const std::string& body) {
+  const std::string named = std::move(name) + body;
+  const uLong sum =
+      crc32(0, reinterpret_cast<const Bytef*>(named.data()), static_cast<uInt>(named.size()));
+  return big_endian(static_cast<uint32_t>(body.size())) + named +
+         big_endian(static_cast<uint32_t>(sum));
+}
+
+std::string compressed(const std::string& bytes) {
+  uLongf size = compressBound(bytes.size());
+  std::string out(size, 0);
+  compress2(reinterpret_cast<Bytef*>(out.data()), &size,
+            reinterpret_cast<const Bytef*>(bytes.data()), bytes.size(), 9);
+  out.resize(size);
+  return out;
+}
+
+// A PNG of one gray channel with these chunks between its header and its end.
+std::string gray_png(uint32_t width, uint32_t height, int depth, const std::string& chunks) {
+  const std::string form = {static_cast<char>(depth), 0, 0, 0, 0};
+  return "\x89PNG\r\n\x1A\n" + png_chunk("IHDR", big_endian(width) + big_endian(height) + form) +
+         chunks + png_chunk("IEND", "");
+}
+
+Result<std::vector<FakeTensor>> decode_png(const std::string& image) {
+  FakeAttributes attributes;
+  attributes.ints["dtype"] = 2;
+  return run_operator("DecodePng", attributes, {text(image)}, 1);
+}
+
+TEST(PngHostile, ALargeHeaderWithLittleDataGetsNoMemory) {
+  const auto begin = Clock::now();
+  const std::string data = png_chunk("IDAT", compressed("no pixels"));
+  for (uint32_t side : {0u, 20000u, 0x7fffffffu, 0xffffffffu}) {
+    for (uint32_t height : {side, 1u}) {
+      const std::string image = gray_png(side, height, 8, data);
+      SCOPED_TRACE(std::to_string(side) + " x " + std::to_string(height));
+      const auto got = decode_png(image);
+      ASSERT_FALSE(got.ok());
+      EXPECT_EQ(got.error().code, ErrorCode::InvalidArgument);
+      EXPECT_FALSE(decode_file(image, 100'000'000).ok());
+    }
   }
+  EXPECT_LT(Clock::now() - begin, std::chrono::seconds(2));
+}
+
+// Each text is 8 MB when it is decompressed.
+TEST(PngHostile, CompressedTextsAreSkipped) {
+  std::string chunks;
+  const std::string words =
+      png_chunk("zTXt", std::string("a\0\0", 3) + compressed(std::string(7'900'000, 'a')));
+  for (int i = 0; i < 100; ++i) chunks += words;
+  const std::string image =
+      gray_png(1, 1, 8, chunks + png_chunk("IDAT", compressed(std::string("\0\7", 2))));
+  const auto begin = Clock::now();
+  const auto got = decode_png(image);
+  ASSERT_TRUE(got.ok());
+  EXPECT_EQ(got.value()[0].raw[0], 7);
+  EXPECT_LT(Clock::now() - begin, std::chrono::seconds(2));
+}
+
+TEST(Png, AWhiteImageOfOneBitIsNotTooSmallForItsSize) {
+  const std::string rows(size_t{2000} * 251, 0);
+  const std::string image = gray_png(2000, 2000, 1, png_chunk("IDAT", compressed(rows)));
+  ASSERT_LT(image.size(), size_t{2000} * 2000 / 1100);
+  const auto got = decode_png(image);
+  ASSERT_TRUE(got.ok());
+  EXPECT_EQ(got.value()[0].dims, (std::vector<int64_t>{2000, 2000, 1}));
 }
 
 TEST(StringHostile, SmallInputsDoNotMakeHugeOutputs) {

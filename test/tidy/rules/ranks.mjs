@@ -47,7 +47,7 @@ const UNKNOWN_TO = {
   engine: ['operators', 'transport'],
   load: ['codec', 'operators', 'gpu', 'stats', 'backend', 'batch'],
   calls: ['codec', 'operators', 'gpu', 'stats', 'backend', 'batch', 'tabular', 'load'],
-  addon: ['operators', 'gpu', 'tabular'],
+  addon: ['gpu', 'tabular'],
 };
 // The headers that are all a library knows of a lower one.
 const ONLY = {
@@ -55,6 +55,7 @@ const ONLY = {
   batch: { gpu: ['gpu/input_places.h'] },
   tabular: { backend: ['backend/backend.h'] },
   engine: { backend: ['backend/backend.h', 'backend/isolated/isolated.h'] },
+  addon: { operators: ['operators/images/image_file.h'] },
 };
 const NAPI_HEADER = 'native/addon/napi_api.h';
 

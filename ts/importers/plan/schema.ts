@@ -125,9 +125,11 @@ function decimalOf(parameters: unknown): { precision: number; scale: number } | 
     : undefined;
 }
 
-/** The plan as the schema wants it: fields whose type the model does not say get the schema's,
- * outputs that it does not list are answered only where they are asked for.
- * Errors: ModelInvalid with all that does not fit the model. `path`: for errors. */
+/**
+ * Applies the schema to the plan: fields of unknown type get the schema's type, and outputs that it
+ * does not list are returned only on request. Errors: ModelInvalid with everything that does not
+ * fit the model. `path`: for errors.
+ */
 export function applySchema(
   plan: Plan,
   schema: Schema,

@@ -1,7 +1,8 @@
 // A gRPC call as a protocol sees it: raw message bytes in and out, a status, a deadline, and one
 // object per stream. Hot path; one listener's thread. Must not know any protocol or registry.
+import { GrpcCode } from '../../base/generated/grpc-code.js';
 import { STATUS_BYTES_MAX, STATUS_ENCODED_BYTES_MAX } from '../../base/limits.js';
-import { GrpcCode, reasonOf } from '../../base/errors.js';
+import { reasonOf } from '../../base/errors.js';
 import type { CallKind } from '../../access/groups.js';
 import type { MissingPart } from '../../base/generated/engine.js';
 

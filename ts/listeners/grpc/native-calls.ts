@@ -1,6 +1,6 @@
 // Calls that the native gRPC listener forwarded to this thread, as their handlers use them. The
 // thread that owns the listener. A call ends once: by its handler, or when its client is gone.
-import { GrpcCode } from '../../base/errors.js';
+import { GrpcCode } from '../../base/generated/grpc-code.js';
 import { STREAM_BACKLOG_BYTES_MAX, STREAM_BACKLOG_MESSAGES_MAX } from '../../base/limits.js';
 import {
   thrownStatus,

@@ -16,6 +16,7 @@ import {
   MODEL_THREADS_MAX,
   PRIORITY_LEVELS_MAX,
   TENSOR_RANK_MAX,
+  UINT32_MAX,
 } from '../../base/limits.js';
 import { TABULAR_PLATFORMS } from '../../model/platforms.js';
 import { VERIFICATION_MODES } from '../../model/platforms.js';
@@ -37,7 +38,6 @@ const BACKENDS: Readonly<Record<string, readonly string[]>> = {
   [TENSORRT_BACKEND]: ['tensorrt_plan'],
   [NULL_BACKEND]: [],
 };
-const UINT32_MAX = 4_294_967_295;
 const IMAGE_DIMS = 3;
 
 const PRECISIONS = ['FP32', 'FP16', 'BF16', 'INT8'];

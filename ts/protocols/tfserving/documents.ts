@@ -19,6 +19,12 @@ import { modelProblem, versionProblem } from '../../models/registry/snapshot-bui
 import type { MissingSentence } from '../../listeners/grpc/call.js';
 import { canonicalVersion, echoed, filled } from '../request-text.js';
 
+/**
+ * The text of an error of a full queue, which clients of TensorFlow Serving match; Serval's own,
+ * which says more, follows it. Source: tfserving.md 1.10.
+ */
+export const QUEUE_FULL = 'The batch scheduling queue to which this task was submitted is full';
+
 /** A model, with at most one of version (decimal text as it was sent) and label. */
 export interface ServableTarget {
   readonly name: string;

@@ -1,9 +1,10 @@
 // Observers of the server: the metrics port and the access log. Control plane, main thread; started
 // by ts/server/server.ts.
+import { GrpcCode } from '../../base/generated/grpc-code.js';
 import { METRICS } from '../../access/groups.js';
 import { HostCheck } from '../../listeners/http/access/own-page.js';
 import { callAccess, judge, type Caller, type Policy, type Refusal } from '../../access/policy.js';
-import { GrpcCode, reasonOf } from '../../base/errors.js';
+import { reasonOf } from '../../base/errors.js';
 import type { Config } from '../../config/config.js';
 import type { Logger } from '../../base/logger.js';
 import type { Engine } from '../../engine/engine.js';

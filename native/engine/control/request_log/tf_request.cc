@@ -130,8 +130,7 @@ Status write_pair(const ByteBuffer& request, const ByteBuffer& response, const L
 Status write_tf_log(const LoggedEntry& entry, const Model& model, const ServeSettings& settings,
                     ByteBuffer& out) {
   if (model.table() != nullptr) {
-    return make_error(ErrorCode::Unimplemented,
-                      "a tabular model has no signature in TensorFlow's terms");
+    return make_error(ErrorCode::Unimplemented, "tabular models have no TensorFlow signature");
   }
   const ServeInput input{entry.protocol, entry.request(), entry.json_bytes, nullptr, nullptr};
   Arena arena;

@@ -175,7 +175,7 @@ uint32_t Reader::hexadecimal(size_t digits) {
   return value;
 }
 
-// \uD83D\uDE00 is one character.
+// Reads a surrogate pair such as \uD83D\uDE00 as one character.
 uint32_t Reader::code_unit() {
   const uint32_t high = hexadecimal(4);
   if (!is_between(0xD800, high, 0xDBFF) || raw() != '\\' || raw(1) != 'u') return high;

@@ -1,14 +1,16 @@
-// Images for --input: PNG of every kind, JPEG, and the conversion of their pixels.
+// Images for --input: PNG of every kind, JPEG as Pillow decodes it, and the conversion of their
+// pixels.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { deflateSync } from 'node:zlib';
-import jpeg from 'jpeg-js';
+import { crc32, deflateSync } from 'node:zlib';
 import { ErrorCode, ServalError } from '../../../../ts/base/errors.js';
+import { PICTURE_PIXELS_MAX } from '../../../../ts/base/limits.js';
+import { loadBinding, type DecodedImage } from '../../../../ts/engine/binding.js';
 import type { Datatype } from '../../../../ts/model/snapshot.js';
 import type { InputInfo } from '../../../../ts/library/types.js';
 import { encodeInputs } from '../../../../ts/library/tensor-request.js';
 import { pictureFile } from '../../../../ts/cli/predict/images/options.js';
-import { readPng } from '../../../../ts/cli/predict/images/png.js';
 import { readPicture } from '../../../../ts/cli/predict/images/read.js';
 
 const refusal =
@@ -18,11 +20,28 @@ const refusal =
     error.code === ErrorCode.InvalidArgument &&
     text.test(error.message);
 
+/** The image, or the reason why it can't be decoded. */
+const tryDecode = (file: Buffer): DecodedImage | string =>
+  loadBinding().decodeImage(file, PICTURE_PIXELS_MAX);
+
+function decode(file: Buffer): DecodedImage {
+  const image = tryDecode(file);
+  assert.ok(typeof image !== 'string', String(image));
+  return image;
+}
+
+const refuses = (file: Buffer, text: RegExp): void => {
+  const image = tryDecode(file);
+  assert.ok(typeof image === 'string', 'the file was decoded');
+  assert.match(image, text);
+};
+
 const chunk = (name: string, body: Uint8Array): Buffer => {
-  const head = Buffer.alloc(8);
-  head.writeUInt32BE(body.length);
-  head.write(name, 4, 'latin1');
-  return Buffer.concat([head, body, Buffer.alloc(4)]);
+  const sizes = Buffer.alloc(8);
+  const named = Buffer.concat([Buffer.from(name, 'latin1'), body]);
+  sizes.writeUInt32BE(body.length);
+  sizes.writeUInt32BE(crc32(named), 4);
+  return Buffer.concat([sizes.subarray(0, 4), named, sizes.subarray(4)]);
 };
 
 interface Form {
@@ -122,7 +141,7 @@ describe('PNG', () => {
           const samples = noise(width * height * channels, 2 ** depth);
           for (const interlace of [false, true]) {
             const form = { depth, colorType, filters: [0, 1, 2, 3, 4, 4, 3, 1], interlace };
-            const picture = readPng(png(width, height, samples, form));
+            const picture = decode(png(width, height, samples, form));
             assert.deepEqual([picture.width, picture.height], [width, height]);
             assert.equal(picture.channels, channels);
             const factor = depth < 8 ? 255 / (2 ** depth - 1) : 1;
@@ -139,14 +158,23 @@ describe('PNG', () => {
   it('may have a palette, and colors that are transparent', () => {
     const palette = [1, 2, 3, 4, 5, 6, 7, 8, 9];
     const form = { depth: 2, colorType: 3, palette };
-    assert.deepEqual([...readPng(png(3, 1, [2, 0, 1], form)).data], [7, 8, 9, 1, 2, 3, 4, 5, 6]);
-    const clear = readPng(png(2, 1, [0, 1], { ...form, transparency: [9] }));
+    assert.deepEqual([...decode(png(3, 1, [2, 0, 1], form)).data], [7, 8, 9, 1, 2, 3, 4, 5, 6]);
+    const clear = decode(png(2, 1, [0, 1], { ...form, transparency: [9] }));
     assert.deepEqual([clear.channels, ...clear.data], [4, 1, 2, 3, 9, 4, 5, 6, 255]);
     const key = { depth: 8, colorType: 2, transparency: [0, 1, 0, 2, 0, 3] };
-    const keyed = readPng(png(2, 1, [1, 2, 3, 1, 2, 4], key));
+    const keyed = decode(png(2, 1, [1, 2, 3, 1, 2, 4], key));
     assert.deepEqual([keyed.channels, ...keyed.data], [4, 1, 2, 3, 0, 1, 2, 4, 255]);
-    const gray = readPng(png(2, 1, [1, 0], { depth: 1, colorType: 0, transparency: [0, 1] }));
+    const gray = decode(png(2, 1, [1, 0], { depth: 1, colorType: 0, transparency: [0, 1] }));
     assert.deepEqual([gray.channels, ...gray.data], [2, 255, 0, 0, 255]);
+  });
+
+  it('keeps a 16-bit color key as an alpha channel', () => {
+    const key = { depth: 16, colorType: 2, transparency: [1, 2, 3, 4, 5, 6] };
+    const keyed = decode(png(2, 1, [258, 772, 1286, 258, 772, 1287], key));
+    assert.deepEqual(
+      [keyed.channels, ...keyed.data],
+      [4, 258, 772, 1286, 0, 258, 772, 1287, 65_535],
+    );
   });
 
   const good = png(4, 4, noise(48, 256), { depth: 8, colorType: 2 });
@@ -155,37 +183,123 @@ describe('PNG', () => {
     copy.set(bytes, at);
     return copy;
   };
-  for (const [file, text] of [
-    [Buffer.from('GIF89a'), /PNG signature/],
-    [changed(24, 3), /invalid color type 2 with 3 bits/],
-    [changed(25, 5), /invalid color type 5/],
-    [changed(16, 127, 255, 255, 255, 127, 255, 255, 255), /expected at most 100000000 pixels/],
-    [changed(16, 0, 0, 0, 0), /an image of 0 x 4/],
-    [changed(23, 9), /expected 117 bytes of pixels, got 52/],
-    [changed(23, 3), /cannot be decompressed/],
-    [good.subarray(0, good.length - 30), /is truncated/],
-    [good.subarray(0, 60), /is truncated|cannot be decompressed/],
-    [png(1, 1, [3], { depth: 2, colorType: 3, palette: [1, 2, 3] }), /palette has no entry 3/],
-    [png(1, 1, [3], { depth: 2, colorType: 3 }), /expected a palette/],
-    [png(1, 2, [3, 3], { depth: 8, colorType: 0, filters: [9] }), /unknown filter 9/],
-    [png(1, 1, [3], { depth: 8, colorType: 0, transparency: [1] }), /wrong length/],
+  /** A changed header with its right checksum. */
+  const headed = (at: number, ...bytes: number[]): Buffer => {
+    const copy = changed(at, ...bytes);
+    copy.writeUInt32BE(crc32(copy.subarray(12, 29)), 29);
+    return copy;
+  };
+  const gray = { depth: 8, colorType: 0 };
+  for (const [what, file, text] of [
+    ['a depth of 3 bits', headed(24, 3), /byte 24 of \d+: expected 8 or 16 bits .* 2, got 3/],
+    ['an unknown color type', headed(25, 5), /byte 25 of \d+: expected the color type .* got 5/],
+    ['an unknown interlacing', headed(28, 2), /byte 28 of \d+: unknown interlace method 2/],
+    [
+      'too many pixels',
+      headed(16, 127, 255, 255, 255, 127, 255, 255, 255),
+      /expected at most 100000000 pixels, got 2147483647 x 2147483647/,
+    ],
+    ['no pixels', headed(16, 0, 0, 0, 0), /byte 16 of \d+: expected at least 1 x 1.* got 0 x 4/],
+    ['a header without its checksum', changed(23, 3), /IHDR: CRC error/],
+    ['a first chunk that is no header', changed(12, 65), /byte 8 of \d+: expected a header/],
+    ['too little data', headed(23, 9), /: Not enough image data/],
+    ['too much data', headed(23, 3), /IDAT: Too much/],
+    ['far too little data', headed(18, 32, 0, 0, 0, 32, 0), /too few bytes for 8192 x 8192/],
+    ['a cut chunk', good.subarray(0, good.length - 30), /byte (\d+) of \1: the file is truncated/],
+    ['a cut header', good.subarray(0, 20), /byte 20 of 20: the file is truncated/],
+    [
+      'an index outside the palette',
+      png(1, 1, [3], { depth: 2, colorType: 3, palette: [1, 2, 3] }),
+      /a pixel has the index 3, but the palette has 1 entries/,
+    ],
+    ['no palette', png(1, 1, [3], { depth: 2, colorType: 3 }), /Missing PLTE/],
+    ['an unknown filter', png(1, 2, [3, 3], { ...gray, filters: [9] }), /bad adaptive filter/],
+    ['a short color key', png(1, 1, [3], { ...gray, transparency: [1] }), /tRNS: invalid/],
   ] as const) {
-    it(`is refused: ${String(text)}`, () => {
-      assert.throws(() => readPng(file), refusal(text));
+    it(`is refused with ${what}`, () => {
+      refuses(file, /^PNG: byte \d+ of \d+: /);
+      refuses(file, text);
     });
   }
 
-  it('cut or changed anywhere gives a picture or an error', () => {
+  it('is decoded when only a chunk of text is damaged', () => {
+    const at = good.indexOf('Title');
+    assert.deepEqual(decode(changed(at, 0)).data, decode(good).data);
+  });
+
+  it('is an image or an error when it is cut or changed anywhere', () => {
     for (let at = 0; at < good.length; at += 1) {
       for (const file of [good.subarray(0, at), changed(at, 255), changed(at, 0)]) {
-        try {
-          assert.equal(readPng(file).data.length > 0, true);
-        } catch (error) {
-          assert.ok(refusal(/^PNG: /)(error), `byte ${at}: ${String(error)}`);
-        }
+        const image = tryDecode(file);
+        if (typeof image === 'string') assert.match(image, /^PNG: byte |^expected a PNG or JPEG/);
+        else assert.equal(image.data.length, image.width * image.height * image.channels);
       }
     }
   });
+});
+
+interface JpegRecord {
+  readonly name: string;
+  readonly width: number;
+  readonly height: number;
+  readonly channels: number;
+  readonly file: string;
+  readonly pixels: string;
+}
+
+describe('JPEG', () => {
+  const path = 'test/unit/cli/predict/jpeg-images.json';
+  const records = JSON.parse(readFileSync(path, 'utf8')) as readonly JpegRecord[];
+
+  for (const { name, file, pixels, ...form } of records) {
+    it(`has the pixels that Pillow decodes: ${name}`, () => {
+      const { width, height, channels, data } = decode(Buffer.from(file, 'base64'));
+      assert.deepEqual({ width, height, channels }, form);
+      const wanted = Buffer.from(pixels, 'base64');
+      assert.equal(data.length, wanted.length);
+      const off = Math.max(...wanted.map((one, i) => Math.abs(one - (data[i] ?? 0))));
+      // Pillow rounds when it converts inks; TensorFlow and Serval truncate.
+      assert.ok(off <= (name === 'CMYK' ? 1 : 0), `off by ${off}`);
+    });
+
+    it(`is an image or an error when it is cut or changed anywhere: ${name}`, () => {
+      const good = Buffer.from(file, 'base64');
+      for (let at = 2; at < good.length; at += 1) {
+        refuses(good.subarray(0, at), /^JPEG: byte \d+ of \d+: /);
+        for (const byte of [0, 255]) {
+          const changed = Buffer.from(good);
+          changed[at] = byte;
+          const image = tryDecode(changed);
+          if (typeof image === 'string') assert.match(image, /^JPEG: byte \d+ of \d+: ./);
+          else assert.equal(image.data.length, image.width * image.height * image.channels);
+        }
+      }
+    });
+  }
+
+  const color = Buffer.from(records.find(({ name }) => name === 'color')?.file ?? '', 'base64');
+  const frameAt = color.indexOf(Buffer.from([0xff, 0xc0]));
+  const framed = (at: number, ...bytes: number[]): Buffer => {
+    const copy = Buffer.from(color);
+    copy.set(bytes, frameAt + at);
+    return copy;
+  };
+  const half = color.length >> 1;
+  for (const [what, file, text] of [
+    ['too many pixels', framed(5, 255, 0, 255, 0), /at most 100000000 pixels, got 65280 x 65280/],
+    ['far too little data', framed(5, 32, 0, 32, 0), /too few bytes for 8192 x 8192 pixels/],
+    ['12 bits', framed(4, 12), /Unsupported JPEG data precision 12/],
+    ['half of its bytes', color.subarray(0, half), /byte (\d+) of \1: the file is truncated/],
+    [
+      'a hole in its pixels',
+      Buffer.concat([color.subarray(0, half), color.subarray(-2)]),
+      /premature end of data segment/,
+    ],
+  ] as const) {
+    it(`is refused with ${what}`, () => {
+      refuses(file, text);
+    });
+  }
 });
 
 const info = (datatype: Datatype, shape: number[], unknownRank = false): InputInfo => ({
@@ -330,28 +444,18 @@ describe('a picture for an input', () => {
     assert.equal(pictureFile('A b.JPEG?scale=2')?.path, 'A b.JPEG');
   });
 
-  it('may be JPEG, whatever it is called', () => {
-    const [width, height] = [24, 16];
-    const data = Buffer.from(
-      Array.from({ length: width * height }, (_, i) => {
-        const [x, y] = [i % width, Math.floor(i / width)];
-        return [x * 10, y * 15, 128, 255];
-      }).flat(),
-    );
-    const file = jpeg.encode({ width, height, data }, 95).data;
-    const { data: got, shape } = read(file, info('UINT8', [-1, -1, 3]));
-    assert.deepEqual(shape, [height, width, 3]);
-    const wanted = [...data].filter((_, i) => i % 4 !== 3);
-    const off = Math.max(...wanted.map((one, i) => Math.abs(one - (got[i] ?? 0))));
-    assert.ok(off <= 8, `${off}`);
-    for (const broken of [
-      file.subarray(0, 60),
-      file.subarray(0, file.length / 2),
-      file.subarray(0, 2),
-    ]) {
-      assert.throws(() => read(broken, info('UINT8', [-1, -1, 3])), refusal(/a.png: JPEG: /));
+  it('may be JPEG, whatever its name', () => {
+    const path = 'test/unit/cli/predict/jpeg-images.json';
+    const records = JSON.parse(readFileSync(path, 'utf8')) as readonly JpegRecord[];
+    const any = info('UINT8', [-1, -1, 3]);
+    for (const { name, width, height, file } of records) {
+      const { data, shape } = read(Buffer.from(file, 'base64'), any);
+      assert.deepEqual([data.length, shape], [width * height * 3, [height, width, 3]], name);
+      if (name === 'grayscale') assert.deepEqual([data[0], data[0]], [data[1], data[2]]);
     }
-    const none = () => read(Buffer.from('GIF89a'), info('UINT8', [-1, -1, 3]));
-    assert.throws(none, refusal(/expected a PNG or JPEG/));
+    const cut = Buffer.from(records[0]?.file ?? '', 'base64').subarray(0, 60);
+    assert.throws(() => read(cut, any), refusal(/^a.png: JPEG: byte 60 of 60: .* truncated/));
+    const none = () => read(Buffer.from('GIF89a'), any);
+    assert.throws(none, refusal(/^a.png: expected a PNG or JPEG image, got GIF/));
   });
 });

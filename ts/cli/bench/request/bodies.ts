@@ -1,6 +1,6 @@
 // Encodes one request in the forms that the paths of a bench send. Pure; control plane. Source:
 // docs/reference/protocols/v2-rest.md; proto/wire/inference.proto.
-import { BINARY_TYPE, JSON_TYPE } from '../../../base/media-types.js';
+import { BINARY_TYPE, JSON_TYPE, JSON_LENGTH_HEADER } from '../../../base/media-types.js';
 import { elementCount } from '../../../model/shape.js';
 import { configError } from '../../../config/values/values.js';
 import { ErrorCode, ServalError } from '../../../base/errors.js';
@@ -251,5 +251,5 @@ const typeFields = (jsonBytes: number): LoadRequest['fields'] =>
     ? [['content-type', JSON_TYPE]]
     : [
         ['content-type', BINARY_TYPE],
-        ['inference-header-content-length', String(jsonBytes)],
+        [JSON_LENGTH_HEADER.toLowerCase(), String(jsonBytes)],
       ];

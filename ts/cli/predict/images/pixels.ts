@@ -1,10 +1,10 @@
 // Converts an image to the values of an input: channels, size, layout and numbers as the model or
 // the options say. Ambiguity is an error that names the option. Pure; control plane.
 import { ErrorCode, ServalError } from '../../../base/errors.js';
+import type { DecodedImage } from '../../../engine/binding.js';
 import { dataTypeOf } from '../../../model/datatype.js';
 import type { InputInfo } from '../../../library/types.js';
 import type { PictureOptions } from './options.js';
-import type { Picture } from './png.js';
 
 /** Position of each letter in the input's shape. */
 interface Layout {
@@ -25,7 +25,7 @@ export interface Pixels {
 /** `path` is for errors. Errors: InvalidArgument naming file and input. */
 export function pixelsFor(
   path: string,
-  picture: Picture,
+  picture: DecodedImage,
   info: InputInfo,
   options: PictureOptions,
 ): Pixels {
@@ -86,11 +86,11 @@ function shownLayout(shape: readonly number[]): string | undefined {
 
 /** Drops no information unless requested. */
 function coloredAs(
-  picture: Picture,
+  picture: DecodedImage,
   channels: number,
   { color, dropsAlpha }: PictureOptions,
   bad: (message: string) => ServalError,
-): Picture {
+): DecodedImage {
   const { width, height, channels: own, data } = picture;
   const opaque = data instanceof Uint16Array ? 65_535 : 255;
   const Values = data instanceof Uint16Array ? Uint16Array : Uint8Array;
@@ -124,7 +124,7 @@ function coloredAs(
 
 /** Bilinear between pixel centers, without antialiasing: tf.image.resize. */
 function resized(
-  { width, height, channels, data }: Picture,
+  { width, height, channels, data }: DecodedImage,
   to: { readonly width: number; readonly height: number },
   isFloat: boolean,
 ): { width: number; height: number; channels: number; data: Float64Array } {
