@@ -10,7 +10,7 @@ import { createModelControl } from './admin/model-control.js';
 import { sharedMemoryControl } from './admin/shared-memory.js';
 import { startObservers, type Observers } from './admin/observers.js';
 import { engineSettings, type Config } from '../config/config.js';
-import { sharesPort } from '../config/serving.js';
+import { sharesPort } from '../config/server-settings.js';
 import { checkSharedTls, transportTls, type TransportTls } from './workers/transport-tls.js';
 import { ErrorCode, reasonOf, ServalError } from '../base/errors.js';
 import { importInThread } from '../importers/run/import-thread.js';

@@ -134,4 +134,4 @@ export interface ModelContext {
 /** Fills columns for one model element. What it cannot do is noted in context.problems. */
 export type LowerModel = (model: XmlElement, context: ModelContext) => ModelResult;
 
-export type ModelTable = Readonly<Record<string, LowerModel>>;
+export type ModelLowerings = Readonly<Record<string, LowerModel>>;

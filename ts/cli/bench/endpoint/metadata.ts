@@ -92,7 +92,7 @@ export async function servingMetadataOf(
   tlsCa: string | undefined,
 ): Promise<Metadata> {
   const { inputInfo, servingMetadata, signatureOf } = await import(
-    '../../predict/grpc/serving-metadata.js'
+    '../../predict/grpc/tfserving-metadata.js'
   );
   const call = `/${PREDICTION_SERVICE}/GetModelMetadata`;
   const answer = await grpcCall({ ...place, tlsCa }, call, prefixed(metadataRequest(place)));

@@ -16,7 +16,7 @@ import type { Callable, RemoteTarget } from '../remote.js';
 import type { Channel } from './channel.js';
 import { textsBytes } from './contents.js';
 import { metadataRequest, predictRequest } from './predict-request.js';
-import { inputInfo, servingMetadata, signatureOf } from './serving-metadata.js';
+import { inputInfo, servingMetadata, signatureOf } from './tfserving-metadata.js';
 
 export async function openServing(
   channel: Channel,
