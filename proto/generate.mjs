@@ -1,8 +1,8 @@
-// Writes the code that both languages share from engine.fbs, plan.fbs, stages/ and
-// runtime-options.mjs, and the table of stages in docs/reference/tabular-plan.md. Run by hand after
-// a change to one (`npm run generate`); with --check it compares instead and exits 1
-// when a file is stale. Needs flatc 2.0.8 or newer (Debian: flatbuffers-compiler). Control plane,
-// build time only.
+// Writes the code that both languages share from engine.fbs, plan.fbs, stages/, the .mjs files with
+// rows of options and limits, and gRPC's status codes in wire/, and the table of stages in
+// docs/reference/tabular-plan.md. Run by hand after a change to one (`npm run generate`); with
+// --check it compares instead and exits 1 when a file is stale. Needs flatc 2.0.8 or newer (Debian:
+// flatbuffers-compiler). Control plane, build time only.
 import { execFileSync } from 'node:child_process';
 import {
   existsSync,
@@ -20,6 +20,8 @@ import { writeAttachHeader, writeAttachModule } from './attach-options.mjs';
 import { splitHeader, writeStructs } from './engine-cpp.mjs';
 import { readSchema } from './engine-schema.mjs';
 import { writeTypeScript } from './engine-typescript.mjs';
+import { writeLimitsModule } from './limits.mjs';
+import { writeGrpcHeader, writeGrpcModule } from './messages/grpc-codes.mjs';
 import { writeOptionsHeader, writeOptionsModule } from './runtime-options.mjs';
 import { writeFunctionsHeader, writeStagesHeader } from './stages-cpp.mjs';
 import {
@@ -71,6 +73,9 @@ try {
 
 files.set(join(native, 'attach_options.h'), writeAttachHeader());
 files.set(join(root, 'ts/base/generated/attach-options.ts'), writeAttachModule());
+files.set(join(native, 'grpc_code.h'), writeGrpcHeader());
+files.set(join(root, 'ts/base/generated/grpc-code.ts'), writeGrpcModule());
+files.set(join(root, 'ts/base/generated/native-limits.ts'), writeLimitsModule(root));
 files.set(join(native, 'runtime_options.h'), writeOptionsHeader());
 files.set(join(root, 'ts/model/generated/runtime-options.ts'), writeOptionsModule());
 

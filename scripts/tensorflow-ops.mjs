@@ -29,7 +29,7 @@ const TITLES = {
   select: 'Comparison and selection',
   shape: 'Shapes and slices',
   strings: 'Strings',
-  tabular: 'Examples, tables, sparse and ragged tensors',
+  features: 'Examples, tables, sparse and ragged tensors',
   trees: 'Boosted trees',
 };
 

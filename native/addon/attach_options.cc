@@ -2,9 +2,13 @@
 // that attaches.
 #include "addon/attach_options.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <set>
 #include <type_traits>
+#include <utility>
 
 #include "base/generated/attach_options.h"
 
@@ -12,14 +16,30 @@ namespace serval {
 
 namespace {
 
-// Returns the name of the type that a member must have in JavaScript.
+// The integers that a JavaScript number holds exactly. Source: ECMAScript, Number.MAX_SAFE_INTEGER.
+constexpr int64_t kSafeMax = (int64_t{1} << 53) - 1;
+
+// Describes the values that a member may have.
 template <typename T>
-const char* expected_type() {
-  if (std::is_same_v<T, std::string>) return "a string";
-  return std::is_same_v<T, bool> ? "a boolean" : "a number of 0 or more";
+std::string expected_value() {
+  if constexpr (std::is_same_v<T, std::string>) return "a string";
+  else if constexpr (std::is_same_v<T, bool>) return "a boolean";
+  else {
+    constexpr T kMax = std::numeric_limits<T>::max();
+    const int64_t max =
+        std::in_range<int64_t>(kMax) ? std::min(static_cast<int64_t>(kMax), kSafeMax) : kSafeMax;
+    return "an integer from 0 to " + std::to_string(max);
+  }
 }
 
-// Stores `value` in `out`; returns false if it has another type, or is negative.
+// Describes a value that an option cannot have, without calling into JavaScript.
+std::string text_of(const Napi::Value& value) {
+  if (value.IsNumber() || value.IsBoolean()) return value.ToString().Utf8Value();
+  if (value.IsString()) return "a string";
+  return value.IsNull() ? "null" : "another type";
+}
+
+// Stores `value` in `out`; returns false if it has another type or is out of range.
 template <typename T>
 bool store(const Napi::Value& value, T& out) {
   if constexpr (std::is_same_v<T, std::string>) {
@@ -30,9 +50,13 @@ bool store(const Napi::Value& value, T& out) {
     out = value.As<Napi::Boolean>().Value();
   } else {
     if (!value.IsNumber()) return false;
-    const int64_t number = value.As<Napi::Number>().Int64Value();
-    if (number < 0) return false;
-    out = static_cast<T>(number);
+    const double number = value.As<Napi::Number>().DoubleValue();
+    // Also false for NaN.
+    if (!(number >= 0 && number <= static_cast<double>(kSafeMax)) || number != std::trunc(number))
+      return false;
+    const auto integer = static_cast<int64_t>(number);
+    if (!std::in_range<T>(integer)) return false;
+    out = static_cast<T>(integer);
   }
   return true;
 }
@@ -47,7 +71,8 @@ std::string AttachOptions::read(const Napi::Object& object) {
     const Napi::Value value = object.Get(name);
     if (value.IsUndefined() || store(value, member) || !problem.empty()) return;
     problem = std::string("attach: ") + name + ": expected " +
-              expected_type<std::remove_reference_t<decltype(member)>>();
+              expected_value<std::remove_reference_t<decltype(member)>>() + ", got " +
+              text_of(value);
   });
   const Napi::Array names = object.GetPropertyNames();
   for (uint32_t i = 0; i < names.Length() && problem.empty(); i++) {

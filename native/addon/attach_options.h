@@ -20,7 +20,7 @@ struct AttachOptions {
   Thread thread;
 
   // Reads all members of `object`; an absent or undefined one keeps its default. Returns the error
-  // of a member that has another type or an unknown name; empty: no error.
+  // of a member that has another type, an unknown name or a value out of range; empty: no error.
   [[nodiscard]] std::string read(const Napi::Object& object);
 };
 

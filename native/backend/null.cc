@@ -55,7 +55,7 @@ Status check_tensors(const ModelSpec& spec, const std::string& list,
                                 " dimensions");
     }
     for (size_t earlier = 0; earlier < i; ++earlier) {
-      if (tensors[earlier].name == tensor.name) return bad_spec(spec, where + " is there twice");
+      if (tensors[earlier].name == tensor.name) return bad_spec(spec, where + " occurs twice");
     }
   }
   return {};
@@ -71,7 +71,7 @@ Status check_signature(const ModelSpec& spec) {
     const TensorSpec& output = signature.outputs[i];
     const std::string where = "output " + std::to_string(i) + " ('" + output.name + "')";
     if (i >= signature.inputs.size()) {
-      return bad_spec(spec, where + " has no input of its position to echo: the signature has " +
+      return bad_spec(spec, where + " has no input at its position to echo: the signature has " +
                                 std::to_string(signature.inputs.size()) + " inputs");
     }
     if (output.dtype != signature.inputs[i].dtype) {

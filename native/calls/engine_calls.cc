@@ -16,8 +16,6 @@ namespace serval {
 
 namespace {
 
-constexpr int kResourceExhausted = 8;
-
 // The remaining time of a call in the engine's form: 0 = no limit.
 uint64_t timeout_us(const Call& call) {
   if (call.deadline_ns() == 0) return 0;
@@ -186,7 +184,7 @@ void EngineCalls::explain(Call& call, const Request& out, ErrorCode code) {
     return;
   }
   drop_stream(call);
-  call.finish({kResourceExhausted, "no memory for an error", {}});
+  call.finish({grpc_code::kResourceExhausted, "no memory for an error", {}});
 }
 
 void EngineCalls::half_closed(Call& call) {
@@ -225,7 +223,7 @@ void EngineCalls::finish(Call& call, int code, std::string_view message) {
 void EngineCalls::failed(const Failed& failed) {
   if (failed.call != nullptr && is_native(*failed.call)) {
     const bool streams = method_of(*failed.call).streams;
-    if (streams ? failed.code == kCancelled : failed.call->word != 0) return;
+    if (streams ? failed.code == grpc_code::kCancelled : failed.call->word != 0) return;
   }
   if (engine() == nullptr) return;
   log_call(engine()->access_log(), failed.path, failed.code, failed.message);
@@ -317,7 +315,7 @@ void EngineCalls::forward(Call& call, ListenerEvent kind, uint32_t value,
   if (bridge_.push(kind, thread_.index(), call.id(), value, {payload})) return;
   forwarded_.erase(call.id());
   if (kind != ListenerEvent::Open) tell_closed(call.id());
-  finish(call, kResourceExhausted, "no memory for a message");
+  finish(call, grpc_code::kResourceExhausted, "no memory for a message");
 }
 
 void EngineCalls::obey(const Bridge::Command& command) {
@@ -358,7 +356,7 @@ void EngineCalls::explained(Call& call, const Bridge::Command& command) {
   place->reply = thread_.take_buffer();
   if (!place->reply.append(command.bytes.data(), command.bytes.size())) {
     drop_stream(call);
-    call.finish({kResourceExhausted, "no memory for a reply", {}});
+    call.finish({grpc_code::kResourceExhausted, "no memory for a reply", {}});
     return;
   }
   if (!stream->send_answered(call)) return;

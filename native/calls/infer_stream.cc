@@ -3,11 +3,12 @@
 
 #include <utility>
 
+#include "base/generated/grpc_code.h"
+
 namespace serval {
 
 namespace {
 
-constexpr int kUnavailable = 14;
 // Limits on the requests of one stream that are in the engine and on the replies that its client
 // has not read; reading pauses above them.
 constexpr size_t kInFlightMax = 64;
@@ -65,7 +66,8 @@ bool InferStream::send_answered(Call& call) {
 
 bool InferStream::finish_when_empty(Call& call) {
   if (finish_ == Finish::No || !places_.empty()) return false;
-  if (finish_ == Finish::Draining) call.finish({kUnavailable, "the server is shutting down", {}});
+  if (finish_ == Finish::Draining)
+    call.finish({grpc_code::kUnavailable, "the server is shutting down", {}});
   else call.finish({});
   return true;
 }

@@ -5,11 +5,7 @@
 
 namespace serval {
 
-namespace {
-
-constexpr int kStatusInternal = 13;
-
-}  // namespace
+namespace {}  // namespace
 
 Result<MethodTable> MethodTable::make(std::vector<CallMethod> methods,
                                       std::vector<Wording> wordings,
@@ -39,7 +35,7 @@ std::optional<MethodKind> MethodTable::find(std::string_view path) const {
 
 int MethodTable::status_of(ErrorCode code) const {
   const auto index = static_cast<size_t>(code);
-  return index < statuses_.size() ? statuses_[index] : kStatusInternal;
+  return index < statuses_.size() ? statuses_[index] : grpc_code::kInternal;
 }
 
 std::string MethodTable::worded(uint32_t method, ErrorCode code, std::string_view text) const {

@@ -7,6 +7,7 @@
 #include <map>
 #include <vector>
 
+#include "base/generated/grpc_code.h"
 #include "stats/gpu_metrics.h"
 #include "stats/histogram.h"
 #include "stats/metrics_writer.h"
@@ -170,16 +171,16 @@ constexpr TensorFlowEntry kTensorFlowEntries[] = {
     {6, 6, R"(API="Regress",entrypoint="GRPC")", R"(API="Regress",runtime="TF1")"},
 };
 
-struct StatusLabel {
+struct OutcomeStatus {
   Outcome outcome;
-  std::string_view label;
+  int code;
 };
 
-constexpr StatusLabel kTensorFlowStatuses[] = {{Outcome::Success, "status=\"OK\""},
-                                               {Outcome::Rejected, "status=\"UNAVAILABLE\""},
-                                               {Outcome::Cancelled, "status=\"CANCELLED\""},
-                                               {Outcome::BackendFailed, "status=\"INTERNAL\""},
-                                               {Outcome::Other, "status=\"INVALID_ARGUMENT\""}};
+constexpr OutcomeStatus kTensorFlowStatuses[] = {{Outcome::Success, grpc_code::kOk},
+                                                 {Outcome::Rejected, grpc_code::kUnavailable},
+                                                 {Outcome::Cancelled, grpc_code::kCancelled},
+                                                 {Outcome::BackendFailed, grpc_code::kInternal},
+                                                 {Outcome::Other, grpc_code::kInvalidArgument}};
 
 // Totals over all versions of one model: TensorFlow Serving's only label is the name.
 struct TensorFlowTotals {
@@ -260,9 +261,11 @@ bool write_tensorflow_metrics(std::span<const ModelMetrics> models, ByteBuffer& 
   MetricsWriter writer(out);
   writer.family(kCount, "counter", "");
   for (const auto& [label, each] : totals) {
-    for (const auto& [outcome, status] : kTensorFlowStatuses) {
+    for (const auto& [outcome, code] : kTensorFlowStatuses) {
       const uint64_t count = each.outcomes[static_cast<size_t>(outcome)];
-      if (count != 0) writer.sample(kCount, label + "," + std::string(status), count);
+      const std::string status =
+          metric_label("status", grpc_code::kNames[static_cast<size_t>(code)]);
+      if (count != 0) writer.sample(kCount, label + "," + status, count);
     }
   }
   write_tensorflow_latency(totals, ":tensorflow:serving:request_latency",

@@ -49,7 +49,7 @@ void check_names(PlanReading& reading, const std::vector<FieldSpec>& specs, cons
   for (size_t i = 0; i < names.size(); ++i) {
     if (names[i].empty()) reading.fault(std::string(what) + " without a name");
     if (i > 0 && names[i] == names[i - 1]) {
-      reading.fault(std::string("two ") + what + "s are called '" + std::string(names[i]) + "'");
+      reading.fault(std::string("two ") + what + "s are named '" + std::string(names[i]) + "'");
     }
   }
 }
@@ -65,7 +65,7 @@ void read_fields(PlanReading& reading, TableSchema& schema, std::vector<uint32_t
     spec.scale = field->scale();
     if (field->column() >= reading.column_count() || reading.filled[field->column()]) {
       reading.fault("field '" + spec.name + "': column " + std::to_string(field->column()) +
-                    " is not its own");
+                    " is missing or already in use");
       continue;
     }
     reading.filled[field->column()] = true;
@@ -105,12 +105,14 @@ void read_zones(PlanReading& reading, const std::string& timezone, Zones& zones)
                                    {count == 0 ? nullptr : transitions->data(), count},
                                    {offsets->data(), offsets->size()});
       if (made) zones.all.push_back(std::move(*made));
-      else reading.fault("the clocks of zone '" + text_of(from->name()) + "' are damaged");
+      else
+        reading.fault("the clock changes of time zone '" + text_of(from->name()) + "' are damaged");
     }
   }
   if (timezone.empty() || timezone == "UTC") return;
   zones.session = zones.find(timezone);
-  if (zones.session == nullptr) reading.fault("nothing says the clocks of zone '" + timezone + "'");
+  if (zones.session == nullptr)
+    reading.fault("the plan has no clock changes for time zone '" + timezone + "'");
 }
 
 // Prepares PMML's fields like JPMML-Evaluator: NaN becomes missing, and -0.0 becomes 0.0. NaN in a

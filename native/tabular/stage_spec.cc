@@ -38,7 +38,7 @@ StageSpec::StageSpec(PlanReading& reading, const plan::Stage& stage)
     if (list == nullptr) return std::span<const uint32_t>();
     for (const uint32_t column : *list) {
       if (column < reading_.column_count()) continue;
-      fail(std::string(what) + " column " + std::to_string(column) + " is not there");
+      fail(std::string(what) + " column " + std::to_string(column) + " does not exist");
       return std::span<const uint32_t>();
     }
     return std::span<const uint32_t>(list->data(), list->size());
@@ -190,7 +190,7 @@ std::vector<std::string_view> StageSpec::texts(const TextsAttribute& attribute) 
   const plan::Attribute* found = find(attribute.name);
   if (found == nullptr) return made;
   if (found->texts() == nullptr) {
-    fail("attribute '" + std::string(attribute.name) + "': expected texts");
+    fail("attribute '" + std::string(attribute.name) + "': expected strings");
     return made;
   }
   made.reserve(found->texts()->size());
@@ -260,7 +260,7 @@ std::vector<Block> StageSpec::blocks(const BlocksAttribute& attribute) {
     return made;
   }
   if (reading_.depth >= kPlanBlocksDeepMax) {
-    fail("blocks are more than " + std::to_string(kPlanBlocksDeepMax) + " deep");
+    fail("blocks are nested more than " + std::to_string(kPlanBlocksDeepMax) + " deep");
     return made;
   }
   ++reading_.depth;
@@ -331,7 +331,7 @@ std::unique_ptr<Stage> StageSpec::make() {
   check_attributes(known->rule);
   if (failed_) return nullptr;
   std::unique_ptr<Stage> made = known->make(*this);
-  if (made == nullptr && !failed_) fail("the stage was not made");
+  if (made == nullptr && !failed_) fail("the stage could not be created");
   for (const uint32_t output : outputs) {
     if (is_filled(output)) fail("fills column '" + std::string(column_name(output)) + "' again");
     reading_.filled[output] = true;

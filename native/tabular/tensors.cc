@@ -295,8 +295,8 @@ Status OutputTensors::add_cells(const Frame& frame, const Column& column, const 
     if (bytes > bytes_left_) {
       return make_error(ErrorCode::BodyTooLarge,
                         "output '" + spec.name + "': " + std::to_string(frame.rows) +
-                            " rows of together " + std::to_string(elements) + " elements are " +
-                            std::to_string(bytes) + " bytes, and the response has room for " +
+                            " rows with a total of " + std::to_string(elements) + " elements are " +
+                            std::to_string(bytes) + " bytes, but the response has space for " +
                             std::to_string(bytes_left_));
     }
     bytes_left_ -= bytes;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/buffer.h"
+#include "base/generated/grpc_code.h"
 #include "transport/loop/connection.h"
 
 namespace serval {
@@ -22,10 +23,10 @@ struct MetadataEntry {
 };
 using Metadata = std::vector<MetadataEntry>;
 
-// The final status of a call. `code` is a gRPC status number, 0 = OK. The message is truncated to
+// The final status of a call. `code` is one of grpc_code. The message is truncated to
 // what a trailer can carry.
 struct CallStatus {
-  int code = 0;
+  int code = grpc_code::kOk;
   std::string_view message;
   std::string_view details;  // grpc-status-details-bin, "" = none
 };
@@ -138,7 +139,7 @@ class CallHandler : public TurnHandler {
   // The client went away, the deadline passed, or the connection ended: nothing more can be sent,
   // and the call is gone on return.
   virtual void closed(Call&) {}
-  // The status that the transport sent by itself, or kCancelled if the client went away. Called
+  // The status that the transport sent by itself, or CANCELLED if the client went away. Called
   // before closed() for a call that had begun; null for one that had not, or for a request that is
   // not a call. `path`: as received.
   struct Failed {
@@ -147,7 +148,6 @@ class CallHandler : public TurnHandler {
     int code;
     std::string_view message;
   };
-  static constexpr int kCancelled = 1;
   virtual void failed(const Failed&) {}
   // This number of a stream's responses has been written.
   virtual void left(Call&, size_t /*messages*/) {}

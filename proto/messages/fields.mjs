@@ -1,5 +1,6 @@
 // Writes the field numbers and enum values of the messages in proto/wire as named constants, for
 // the code of both languages that reads and writes messages field by field. Build time only.
+import { basename } from 'node:path';
 import protobuf from 'protobufjs';
 import { isOpaque, parseInto } from './parse.mjs';
 
@@ -12,10 +13,21 @@ const BOTH = [
   'onnx.proto',
   'prediction_log.proto',
   'tensorflow.proto',
+  'tensorflow_example.proto',
   'tensorflow_serving.proto',
   'wrappers.proto',
 ];
-const TYPESCRIPT_ONLY = ['any.proto', 'health.proto', 'reflection.proto', 'tensorflow_graph.proto'];
+const TYPESCRIPT_ONLY = [
+  'any.proto',
+  'files/boosted_trees.proto',
+  'files/checkpoint.proto',
+  'files/descriptor.proto',
+  'files/mleap.proto',
+  'health.proto',
+  'reflection.proto',
+  'session_bundle.proto',
+  'tensorflow_graph.proto',
+];
 
 const NOTE = 'by proto/generate-wire.mjs; do not edit.';
 const ENTRY = `// The fields of every entry of a map field.`;
@@ -39,7 +51,7 @@ const nestedOf = (type) => (type.nestedArray ?? []).filter(isShown);
 const hasContent = (type) => type.fieldsArray.length > 0 || nestedOf(type).length > 0;
 
 /** Returns the messages and enums that a file of proto/wire declares, and its package. */
-function declaredBy(source) {
+export function declaredBy(source) {
   const root = new protobuf.Root();
   const { package: scope, own } = parseInto(root, source);
   root.resolveAll();
@@ -133,7 +145,7 @@ export const MAP_ENTRY = {
 export function fieldFiles() {
   const cpp = (source) => `${CPP_FOLDER}/${source.replace('.proto', '.h')}`;
   const typescript = (source) =>
-    `${TYPESCRIPT_FOLDER}/${source.replace('.proto', '').replaceAll('_', '-')}-fields.ts`;
+    `${TYPESCRIPT_FOLDER}/${basename(source, '.proto').replaceAll('_', '-')}-fields.ts`;
   return [
     ...BOTH.map((source) => [cpp(source), cppText(source)]),
     ...[...BOTH, ...TYPESCRIPT_ONLY].map((source) => [typescript(source), typescriptText(source)]),

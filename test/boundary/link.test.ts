@@ -17,7 +17,7 @@ import { Asked, bytes, inferred, nullModel, withEngine } from './support.js';
 const V1_BODY = '{"instances":[1,2.5]}';
 const V2_BODY = '{"inputs":[{"name":"x","shape":[2],"datatype":"FP32","data":[1,2.5]}]}';
 
-test('refuses an unknown or mistyped option of attach() by its name', async () => {
+test('refuses an unknown, mistyped or excessive option of attach() by its name', async () => {
   const attach = (options: object): unknown =>
     call(loadBinding(), 'attach', [options, () => undefined]);
   await withEngine(() => {
@@ -28,12 +28,23 @@ test('refuses an unknown or mistyped option of attach() by its name', async () =
     });
     assert.throws(() => attach({ metrics: 1 }), {
       ...own,
-      message: 'attach: metrics: expected a boolean',
+      message: 'attach: metrics: expected a boolean, got 1',
     });
-    assert.throws(() => attach({ jsonDepthMax: -1 }), {
-      ...own,
-      message: 'attach: jsonDepthMax: expected a number of 0 or more',
-    });
+    const ranges: [string, unknown, string][] = [
+      ['jsonDepthMax', -1, '4294967295, got -1'],
+      ['jsonDepthMax', 2 ** 32, '4294967295, got 4294967296'],
+      ['inFlightMax', 0.5, '4294967295, got 0.5'],
+      ['loadThreads', 2 ** 31, '2147483647, got 2147483648'],
+      ['intraOpThreads', NaN, '2147483647, got NaN'],
+      ['unloadMsMax', Infinity, '9007199254740991, got Infinity'],
+      ['memoryLimitBytes', 2 ** 53, '9007199254740991, got 9007199254740992'],
+      ['bodyBytesMax', '1', '9007199254740991, got a string'],
+      ['pinnedPoolBytes', null, '9007199254740991, got null'],
+    ];
+    for (const [name, value, rest] of ranges) {
+      const message = `attach: ${name}: expected an integer from 0 to ${rest}`;
+      assert.throws(() => attach({ [name]: value }), { ...own, message });
+    }
     // @ts-expect-error: a misspelt option does not compile.
     const misspelt: EngineOptions = { bodyByteMax: 1 };
     assert.ok(misspelt);

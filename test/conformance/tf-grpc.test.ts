@@ -90,7 +90,7 @@ for (const isContent of [false, true]) {
       return [key, tensor.dtype, tensor.tensor_shape.dim.map(({ size }) => size), listed];
     };
 
-    it('predicts, and says which version and signature did', async () => {
+    it('predicts, and returns the version and signature used', async () => {
       for (const spec of [
         SPEC,
         { ...SPEC, version: { value: 123 } },

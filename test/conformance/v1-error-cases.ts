@@ -72,7 +72,7 @@ const TOP_LEVEL: readonly RestCase[] = [
     "Missing 'inputs' or 'instances' key",
   ),
   refused(
-    'signature_name that is no string',
+    'a signature_name that is not a string',
     '1.5',
     HALF,
     '{"signature_name":null,"inputs":1}',
@@ -159,7 +159,7 @@ const ORDER: readonly RestCase[] = [
 
 const ROW: readonly RestCase[] = [
   refused(
-    'instances that is no list',
+    'instances that are not a list',
     '1.5',
     HALF,
     '{"instances":1}',

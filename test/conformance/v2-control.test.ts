@@ -112,7 +112,7 @@ describe('V2 control', () => {
     assert.deepEqual(await call('ModelReady', { name: 'identity_fp32' }), { ready: false });
   });
 
-  it('loads a model that comes with the request (2)', async () => {
+  it('loads a model contained in the request (2)', async () => {
     const bytes = readFileSync(join(repository, HALF, '123', 'model.onnx'));
     const parameters = {
       config: '{"backend":"onnxruntime"}',
@@ -140,7 +140,7 @@ describe('V2 control', () => {
     assert.deepEqual(await call('RepositoryModelUnload', { model_name: 'sent' }), {});
   });
 
-  it('says why a load failed, in the answer and everywhere else (issue)', async () => {
+  it('reports why a load failed, in the response and everywhere else', async () => {
     const loaded = await post('/v2/repository/models/corrupt/load', '{}');
     assert.notEqual(loaded.status, 200);
     const reason = errorOf(loaded);
@@ -178,7 +178,7 @@ describe('V2 control', () => {
     assert.equal((await call('ModelConfig', { name: 'nope' }))['code'], 5);
   });
 
-  it('counts what was served (2, 11)', async () => {
+  it('counts served requests (2, 11)', async () => {
     type Stats = {
       model_stats: [
         {
@@ -276,7 +276,7 @@ describe('V2 control', () => {
     assert.equal((await post('/metrics')).headers.get('allow'), 'GET');
   });
 
-  it('answers 504 when a REST request waited too long (tfserving.md 1.1)', async () => {
+  it('returns 504 when a REST request waited too long (tfserving.md 1.1)', async () => {
     assert.equal((await post('/v2/repository/models/slow_second/load', '{}')).status, 200);
     const v2 = '{"inputs":[{"name":"input","datatype":"FP32","shape":[1],"data":[7]}]}';
     const asked = [

@@ -86,8 +86,8 @@ test('each way that trace and sources can disagree is named', () => {
 const ERRORS = {
   'proto/engine.fbs': 'enum ErrorCode : ubyte {\n  Ok = 0,\n  QueueFull = 10,  // full\n}\n',
   'ts/base/errors.ts':
-    "  [ErrorCode.Ok]: row('OK', 200, 200, OK),\n" +
-    "  [ErrorCode.QueueFull]: row('QUEUE_FULL', 503, 503, UNAVAILABLE),\n",
+    "  [ErrorCode.Ok]: row('OK', 200, 200, 'OK'),\n" +
+    "  [ErrorCode.QueueFull]: row('QUEUE_FULL', 503, 503, 'UNAVAILABLE'),\n",
   'docs/reference/errors.md':
     '| 0 | OK | 200 | 200 | OK |\n| 10 | QUEUE_FULL | 503 | 503 | UNAVAILABLE |\n' +
     '### QUEUE_FULL\nThe queue is full.\n',

@@ -1,6 +1,7 @@
 // Access policy: combines settings and keys into the access rules for one kind of call on one
 // listener, and judges one caller by them. Pure. judge() is hot where keys are set; the listener's
 // thread.
+import { GrpcCode } from '../base/errors.js';
 import { lateCrypto } from '../base/late-modules.js';
 import type { AcceptedKeys } from './accepted-keys.js';
 import {
@@ -114,8 +115,16 @@ const cameByProxy = (caller: Caller): boolean =>
 const AUTHORIZATION = 'authorization';
 const BEARER = /^bearer +([!-~]+)$/i;
 
-const unauthenticated = (message: string): Refusal => ({ http: 401, grpc: 16, message });
-const denied = (message: string): Refusal => ({ http: 403, grpc: 7, message });
+const unauthenticated = (message: string): Refusal => ({
+  http: 401,
+  grpc: GrpcCode.UNAUTHENTICATED,
+  message,
+});
+const denied = (message: string): Refusal => ({
+  http: 403,
+  grpc: GrpcCode.PERMISSION_DENIED,
+  message,
+});
 const everywhere = (refusal: Refusal): Omit<CallAccess, 'openTo' | 'checks'> => ({
   missing: refusal,
   unknown: refusal,

@@ -1,8 +1,9 @@
 // The one table from error codes to HTTP and gRPC statuses. Control plane and hot path (read only).
 // A code without a row does not compile. Source of each column: docs/reference/errors.md.
 import { ErrorCode } from './generated/engine.js';
+import { GrpcCode } from './generated/grpc-code.js';
 
-export { ErrorCode };
+export { ErrorCode, GrpcCode };
 
 /**
  * HTTP and gRPC statuses of one error code. `v1Http` is TensorFlow Serving's map, `v2Http` the
@@ -15,45 +16,34 @@ export interface ErrorRow {
   readonly grpc: number;
 }
 
-const OK = 0;
-const CANCELLED = 1;
-const INVALID_ARGUMENT = 3;
-const DEADLINE_EXCEEDED = 4;
-const NOT_FOUND = 5;
-const RESOURCE_EXHAUSTED = 8;
-const FAILED_PRECONDITION = 9;
-const UNIMPLEMENTED = 12;
-const INTERNAL = 13;
-const UNAVAILABLE = 14;
-
-const row = (name: string, v1Http: number, v2Http: number, grpc: number): ErrorRow => ({
-  name,
-  v1Http,
-  v2Http,
-  grpc,
-});
+const row = (
+  name: string,
+  v1Http: number,
+  v2Http: number,
+  grpc: keyof typeof GrpcCode,
+): ErrorRow => ({ name, v1Http, v2Http, grpc: GrpcCode[grpc] });
 
 export const ERRORS: Readonly<Record<ErrorCode, ErrorRow>> = {
-  [ErrorCode.Ok]: row('OK', 200, 200, OK),
-  [ErrorCode.InvalidArgument]: row('INVALID_ARGUMENT', 400, 400, INVALID_ARGUMENT),
-  [ErrorCode.MalformedBody]: row('MALFORMED_BODY', 400, 400, INVALID_ARGUMENT),
-  [ErrorCode.PathNotFound]: row('PATH_NOT_FOUND', 404, 404, UNIMPLEMENTED),
-  [ErrorCode.ModelNotFound]: row('MODEL_NOT_FOUND', 404, 404, NOT_FOUND),
-  [ErrorCode.SignatureNotFound]: row('SIGNATURE_NOT_FOUND', 400, 400, FAILED_PRECONDITION),
-  [ErrorCode.ModelNotReady]: row('MODEL_NOT_READY', 503, 503, UNAVAILABLE),
-  [ErrorCode.MethodNotAllowed]: row('METHOD_NOT_ALLOWED', 405, 405, UNIMPLEMENTED),
-  [ErrorCode.BodyTooLarge]: row('BODY_TOO_LARGE', 413, 413, RESOURCE_EXHAUSTED),
-  [ErrorCode.UnsupportedEncoding]: row('UNSUPPORTED_ENCODING', 415, 415, UNIMPLEMENTED),
-  [ErrorCode.QueueFull]: row('QUEUE_FULL', 503, 503, UNAVAILABLE),
-  [ErrorCode.Unimplemented]: row('UNIMPLEMENTED', 501, 501, UNIMPLEMENTED),
-  [ErrorCode.DeadlineExceeded]: row('DEADLINE_EXCEEDED', 504, 504, DEADLINE_EXCEEDED),
-  [ErrorCode.Cancelled]: row('CANCELLED', 499, 499, CANCELLED),
-  [ErrorCode.ShuttingDown]: row('SHUTTING_DOWN', 503, 503, UNAVAILABLE),
-  [ErrorCode.ModelInvalid]: row('MODEL_INVALID', 500, 500, FAILED_PRECONDITION),
-  [ErrorCode.RuntimeUnavailable]: row('RUNTIME_UNAVAILABLE', 503, 503, UNAVAILABLE),
-  [ErrorCode.BackendFailed]: row('BACKEND_FAILED', 500, 500, INTERNAL),
-  [ErrorCode.Internal]: row('INTERNAL', 500, 500, INTERNAL),
-  [ErrorCode.MemoryFull]: row('MEMORY_FULL', 503, 503, RESOURCE_EXHAUSTED),
+  [ErrorCode.Ok]: row('OK', 200, 200, 'OK'),
+  [ErrorCode.InvalidArgument]: row('INVALID_ARGUMENT', 400, 400, 'INVALID_ARGUMENT'),
+  [ErrorCode.MalformedBody]: row('MALFORMED_BODY', 400, 400, 'INVALID_ARGUMENT'),
+  [ErrorCode.PathNotFound]: row('PATH_NOT_FOUND', 404, 404, 'UNIMPLEMENTED'),
+  [ErrorCode.ModelNotFound]: row('MODEL_NOT_FOUND', 404, 404, 'NOT_FOUND'),
+  [ErrorCode.SignatureNotFound]: row('SIGNATURE_NOT_FOUND', 400, 400, 'FAILED_PRECONDITION'),
+  [ErrorCode.ModelNotReady]: row('MODEL_NOT_READY', 503, 503, 'UNAVAILABLE'),
+  [ErrorCode.MethodNotAllowed]: row('METHOD_NOT_ALLOWED', 405, 405, 'UNIMPLEMENTED'),
+  [ErrorCode.BodyTooLarge]: row('BODY_TOO_LARGE', 413, 413, 'RESOURCE_EXHAUSTED'),
+  [ErrorCode.UnsupportedEncoding]: row('UNSUPPORTED_ENCODING', 415, 415, 'UNIMPLEMENTED'),
+  [ErrorCode.QueueFull]: row('QUEUE_FULL', 503, 503, 'UNAVAILABLE'),
+  [ErrorCode.Unimplemented]: row('UNIMPLEMENTED', 501, 501, 'UNIMPLEMENTED'),
+  [ErrorCode.DeadlineExceeded]: row('DEADLINE_EXCEEDED', 504, 504, 'DEADLINE_EXCEEDED'),
+  [ErrorCode.Cancelled]: row('CANCELLED', 499, 499, 'CANCELLED'),
+  [ErrorCode.ShuttingDown]: row('SHUTTING_DOWN', 503, 503, 'UNAVAILABLE'),
+  [ErrorCode.ModelInvalid]: row('MODEL_INVALID', 500, 500, 'FAILED_PRECONDITION'),
+  [ErrorCode.RuntimeUnavailable]: row('RUNTIME_UNAVAILABLE', 503, 503, 'UNAVAILABLE'),
+  [ErrorCode.BackendFailed]: row('BACKEND_FAILED', 500, 500, 'INTERNAL'),
+  [ErrorCode.Internal]: row('INTERNAL', 500, 500, 'INTERNAL'),
+  [ErrorCode.MemoryFull]: row('MEMORY_FULL', 503, 503, 'RESOURCE_EXHAUSTED'),
 };
 
 /** An error with a code, for every failure that TypeScript code detects. */

@@ -1,16 +1,13 @@
-// Every limit of the control plane; native/base/limits.h has those of the native side. Each is
-// checked once, with an error that names it. Constants only.
+// Every limit of the control plane; native/base/limits.h has those of the native side, and
+// proto/limits.mjs lists the ones that both need. Each is checked once, with an error that names
+// it. Constants only.
 
-/** Pinned host memory for GPUs: Triton's default. */
-export const PINNED_POOL_BYTES_DEFAULT = 268_435_456;
+export * from './generated/native-limits.js';
+
 /** Sizes of batches that a configuration may ask CUDA graphs for. */
 export const GRAPHS_MAX = 31;
-/** Default of --body-bytes-max and --grpc-message-bytes-max: 2 GiB - 1, protobuf's own. */
-export const BODY_BYTES_MAX_DEFAULT = 2_147_483_647;
 /** The smallest --memory-limit, both when set and when derived at startup. */
 export const MEMORY_LIMIT_MIN = 16_777_216;
-/** Default of --json-depth-max. */
-export const JSON_DEPTH_MAX_DEFAULT = 512;
 
 /**
  * Request line and headers of an HTTP request; Node's own limit. uWebSockets.js alone would accept
@@ -32,18 +29,6 @@ export const HTTP_STALLED_MS = 600_000;
 export const CONFIG_FILE_BYTES_MAX = 1_048_576;
 /** Lines of --api-key-file: a request that needs a key is compared with all of them. */
 export const ACCESS_KEYS_MAX = 1000;
-/**
- * Credentials that a thread caches as accepted for one kind of call (the engine's gRPC listener:
- * for all calls), and the maximum length of a cached one: longer ones are hashed each time.
- */
-export const ACCEPTED_KEYS_MAX = 128;
-export const ACCEPTED_KEY_CHARS_MAX = 256;
-/**
- * Characters of a quoted path or name, and of a refusal's reason, in a line of the access log; the
- * engine's own lines count bytes.
- */
-export const ACCESS_NAME_CHARS_MAX = 256;
-export const ACCESS_REASON_CHARS_MAX = 1024;
 /** Poll interval of --api-key-file. */
 export const ACCESS_LOOK_MS = 1000;
 /** Connections of the admin address: operators and scrapers are few. */
@@ -81,8 +66,6 @@ export const MODEL_THREADS_MAX = 1024;
 /** Shared-memory regions that clients may register: each keeps a file open. */
 export const SHARED_REGIONS_MAX = 1024;
 
-/** A model's name in UTF-8; native/base/limits.h kNameBytesMax. */
-export const MODEL_NAME_BYTES_MAX = 4096;
 /** Models in all repositories together. */
 export const MODELS_MAX = 100_000;
 /** Version folders of one model. */
@@ -153,9 +136,6 @@ export const BENCH_SECONDS_MAX = 3600;
 export const BENCH_LINKS_MAX = 1000;
 /** Models that `serval serve` prints such commands for. */
 export const TRY_MODELS_MAX = 8;
-
-/** Decompressed size of a compressed REST body or gRPC message; TensorFlow Serving's own limit. */
-export const INFLATED_BYTES_MAX = 104_857_600;
 
 /**
  * Decompressed size of all blocks of a TensorFlow checkpoint's index together; also the list of
@@ -263,3 +243,6 @@ export const LOAD_LINE_AFTER_MS = 300;
 export const LOAD_LINE_EVERY_MS = 250;
 /** Files whose sizes are added up for that line. */
 export const LOAD_SIZE_ENTRIES_MAX = 4096;
+/** The largest 32-bit numbers. */
+export const INT32_MAX = 2_147_483_647;
+export const UINT32_MAX = 4_294_967_295;

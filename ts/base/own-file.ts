@@ -5,6 +5,7 @@ import { open, realpath, type FileHandle } from 'node:fs/promises';
 import { dirname, sep } from 'node:path';
 
 export const OWN_FILE_MODE = 0o600;
+export const OWN_FOLDER_MODE = 0o700;
 
 const { O_APPEND, O_CREAT, O_DIRECTORY, O_NOFOLLOW, O_RDONLY, O_TRUNC, O_WRONLY } = constants;
 /** Standard streams that the process inherited; these are links on Linux. */

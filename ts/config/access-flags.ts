@@ -1,8 +1,6 @@
 // The flags of access: rows of the table of settings. Control plane, start-up only. Data only.
-import { flag, setting } from './values/flag-row.js';
+import { flag, setting, BOOL, TEXT } from './values/flag-row.js';
 import { modeValue } from './values/values.js';
-
-const BOOL = { kind: 'bool' } as const;
 
 export const ACCESS_FLAGS = [
   flag(
@@ -15,14 +13,14 @@ export const ACCESS_FLAGS = [
   flag(
     'api-key-header',
     'NAME',
-    { kind: 'text' },
+    TEXT,
     '',
     'additional header for a key, besides "Authorization: Bearer KEY"',
   ),
   flag(
     'open-groups',
     'LIST',
-    { kind: 'text' },
+    TEXT,
     'health,metrics',
     'with API keys: groups of calls that need no key',
   ),
@@ -53,14 +51,14 @@ export const ACCESS_FLAGS = [
   flag(
     'admin-address',
     'ADDRESS',
-    { kind: 'text' },
+    TEXT,
     '',
     'HOST:PORT or unix:PATH: serve control, logging, metrics and statistics only there',
   ),
   flag(
     'allowed-hosts',
     'LIST',
-    { kind: 'text' },
+    TEXT,
     '',
     'without API keys on a loopback address: host names to accept (* = any)',
   ),
@@ -68,7 +66,7 @@ export const ACCESS_FLAGS = [
     'socketMode',
     'socket-mode',
     'MODE',
-    { kind: 'text' },
+    TEXT,
     '0700',
     'file mode of Unix sockets (--admin-address, --grpc-socket-path)',
     { read: modeValue },
@@ -83,7 +81,7 @@ export const ACCESS_FLAGS = [
   flag(
     'cors-origins',
     'LIST',
-    { kind: 'text' },
+    TEXT,
     '',
     'let pages from these origins (https://app.example,...; * = any) call over HTTP',
   ),

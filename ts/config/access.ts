@@ -1,5 +1,6 @@
 // The settings of access: who may call what. Control plane, start-up only.
 import { resolve } from 'node:path';
+import { UNIX_PREFIX } from '../listeners/unix-socket.js';
 import type { CorsSettings } from '../listeners/http/access/cors.js';
 import type { CallGroup } from '../access/groups.js';
 import { readGroups } from '../access/keys.js';
@@ -11,7 +12,6 @@ import { settingValues, type SettingsOf, type SettingValues } from './values/fla
 import type { SettingsReader } from './values/settings-reader.js';
 import { configError, lastText, textValue, type Written } from './values/values.js';
 
-const UNIX = 'unix:';
 /** Stands for any origin. */
 const ANY = '*';
 
@@ -84,7 +84,7 @@ export function accessSettings(read: SettingsReader): AccessConfig {
 function adminSettings({ bool, given }: SettingsReader): Pick<AccessConfig, 'admin' | 'adminTls'> {
   const admin = adminAddress(given('admin-address'));
   const from = given('admin-use-ssl');
-  const isUnix = admin?.host.startsWith(UNIX) === true;
+  const isUnix = admin?.host.startsWith(UNIX_PREFIX) === true;
   const adminTls = bool('admin-use-ssl') && !isUnix;
   if (from === undefined) return { admin, adminTls };
   const hasTls = ['tls-cert', 'ssl-config-file'].some((name) => given(name) !== undefined);
@@ -143,8 +143,8 @@ function hostNames(from: Written | undefined): readonly string[] {
 function adminAddress(from: Written | undefined): AdminAddress | undefined {
   if (from === undefined) return undefined;
   const text = textValue(from);
-  const path = text.startsWith(UNIX) ? text.slice(UNIX.length) : '';
-  if (path !== '') return { host: UNIX + resolve(from.folder, path), port: 0 };
+  const path = text.startsWith(UNIX_PREFIX) ? text.slice(UNIX_PREFIX.length) : '';
+  if (path !== '') return { host: UNIX_PREFIX + resolve(from.folder, path), port: 0 };
   const [, v6, name, digits = ''] = /^(?:\[([^\]]+)\]|([^:/[\]]+)):(\d{1,5})$/.exec(text) ?? [];
   const port = Number(digits);
   const host = v6 ?? name;

@@ -15,9 +15,9 @@ import { checkListeners } from './listeners.js';
 import type { TlsConfig } from './tls.js';
 import { traceSettings, type TraceConfig } from './observation/tracing.js';
 import type { Written } from './values/values.js';
-import { checkPlatformFile, checkTogether } from './serving.js';
+import { checkPlatformFile, checkTogether } from './server-settings.js';
 import type { SettingsReader } from './values/settings-reader.js';
-import type { BatchingSettings, MetricsSettings } from './serving.js';
+import type { BatchingSettings, MetricsSettings } from './server-settings.js';
 import { localPath, modelPath, type ModelPath } from './values/model-path.js';
 
 export type {
@@ -27,7 +27,7 @@ export type {
   MetricsSettings,
   ModelControlMode,
   ServingApiSettings,
-} from './serving.js';
+} from './server-settings.js';
 
 /** The settings of every model. */
 export type ModelSettings = Settings['model'];

@@ -18,6 +18,8 @@ import {
   type FlagRow,
   type SettingsOf,
   type SettingValues,
+  BOOL,
+  TEXT,
 } from './values/flag-row.js';
 import { choiceValue, lastText, type Written } from './values/values.js';
 import { ACCESS_FLAGS } from './access-flags.js';
@@ -29,8 +31,6 @@ import { TLS_FLAGS } from './tls.js';
 import { TRACE_FLAGS } from './observation/trace-flags.js';
 
 const PORT = { kind: 'int', min: 0, max: 65_535 } as const;
-const BOOL = { kind: 'bool' } as const;
-const text = { kind: 'text' } as const;
 const path = { kind: 'path' } as const;
 const TRITON_LOG_FORMATS = new Set(['default', 'iso8601']);
 
@@ -86,8 +86,8 @@ const API_FLAGS = [
     -1,
     'also serve /metrics on this port; 0 picks a free one; -1: no extra port',
   ),
-  flag('metrics-address', 'ADDRESS', text, '', 'address of --metrics-port (default: --host)'),
-  flag('access-log', 'FILE', text, '', 'one JSON line per request; "-" is stderr'),
+  flag('metrics-address', 'ADDRESS', TEXT, '', 'address of --metrics-port (default: --host)'),
+  flag('access-log', 'FILE', TEXT, '', 'one JSON line per request; "-" is stderr'),
   setting(
     'accessLogSettings.errorsOnly',
     'access-log-errors-only',
@@ -115,13 +115,13 @@ const API_FLAGS = [
 ] as const;
 
 const ADDRESS_FLAGS = [
-  setting('host', 'host', 'ADDRESS', text, '0.0.0.0', 'address to listen on', {
+  setting('host', 'host', 'ADDRESS', TEXT, '0.0.0.0', 'address to listen on', {
     aliases: ['http-address'],
   }),
   setting('httpPort', 'http-port', 'PORT', PORT, 8000, 'REST, V1 and V2; 0 picks a free port', {
     aliases: ['rest-api-port'],
   }),
-  flag('grpc-address', 'ADDRESS', text, '', 'address that gRPC listens on (default: --host)'),
+  flag('grpc-address', 'ADDRESS', TEXT, '', 'address that gRPC listens on (default: --host)'),
   setting(
     'grpcPort',
     'grpc-port',

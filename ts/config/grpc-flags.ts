@@ -1,11 +1,10 @@
 // The flags of gRPC's listener: rows of the table of settings. Control plane, start-up only. Data
 // only. Names and defaults are those of Triton and TensorFlow Serving where they have such a flag.
-import { BODY_BYTES_MAX_DEFAULT, GRPC_THREADS_MAX } from '../base/limits.js';
+import { BODY_BYTES_MAX_DEFAULT, GRPC_THREADS_MAX, INT32_MAX } from '../base/limits.js';
 import { GRPC_CONNECTION_DEFAULTS as DEFAULTS } from '../listeners/grpc/settings.js';
-import { flag, setting } from './values/flag-row.js';
+import { flag, setting, BOOL } from './values/flag-row.js';
 
 /** gRPC's own numbers have 32 bits; the largest means never or unlimited. */
-export const INT32_MAX = 2_147_483_647;
 
 export const GRPC_COMPRESSIONS = ['none', 'low', 'medium', 'high'] as const;
 
@@ -13,7 +12,6 @@ const BYTES = { kind: 'int', min: 1, max: BODY_BYTES_MAX_DEFAULT } as const;
 const MS = { kind: 'int', min: 1, max: INT32_MAX } as const;
 const MS_OR_NEVER = { kind: 'int', min: 0, max: INT32_MAX } as const;
 const COUNT = { kind: 'int', min: 0, max: INT32_MAX } as const;
-const BOOL = { kind: 'bool' } as const;
 const path = { kind: 'path' } as const;
 
 const msOrInfinity = (ms: number): number => (ms === INT32_MAX ? Infinity : ms);

@@ -1,9 +1,10 @@
 // The settings of gRPC's listener: flags, TensorFlow Serving's channel arguments, TLS. Control
 // plane, start-up only.
+import { INT32_MAX } from '../base/limits.js';
 import type { GrpcTransportSettings } from '../listeners/grpc/settings.js';
 import type { ServerTls } from '../listeners/tls/settings.js';
 import { echo } from '../base/text.js';
-import { GRPC_COMPRESSIONS, GRPC_FLAGS, INT32_MAX } from './grpc-flags.js';
+import { GRPC_COMPRESSIONS, GRPC_FLAGS } from './grpc-flags.js';
 import { settingValues } from './values/flag-row.js';
 import type { SettingsReader } from './values/settings-reader.js';
 import { tlsSettings, type TlsConfig } from './tls.js';

@@ -1,10 +1,8 @@
 // Flags and settings that choose a server's listeners and whether other processes may share their
 // ports. Control plane, start-up only.
-import { setting, type SettingValues, type SettingsOf } from './values/flag-row.js';
+import { setting, type SettingValues, type SettingsOf, BOOL } from './values/flag-row.js';
 import type { SettingsReader } from './values/settings-reader.js';
 import { configError } from './values/values.js';
-
-const BOOL = { kind: 'bool' } as const;
 
 export const LISTENER_FLAGS = [
   setting('listeners.http', 'allow-http', 'BOOL', BOOL, 'true', 'false: no HTTP port, only gRPC'),

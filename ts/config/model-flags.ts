@@ -6,12 +6,10 @@ import {
   BODY_BYTES_MAX_DEFAULT,
   PINNED_POOL_BYTES_DEFAULT,
 } from '../base/limits.js';
-import { choice, flag, setting } from './values/flag-row.js';
+import { choice, flag, setting, BOOL, TEXT } from './values/flag-row.js';
 import { wordsValue, type Written } from './values/values.js';
 
 const SECONDS = { kind: 'int', min: 0, max: 86_400 } as const;
-const BOOL = { kind: 'bool' } as const;
-const text = { kind: 'text' } as const;
 const path = { kind: 'path' } as const;
 const BYTES = { kind: 'int', min: 1, max: BODY_BYTES_MAX_DEFAULT } as const;
 const THREADS = { kind: 'int', min: 0, max: MODEL_THREADS_MAX } as const;
@@ -41,7 +39,7 @@ export const MODEL_FLAGS = [
   flag(
     'model-name',
     'NAME',
-    text,
+    TEXT,
     '',
     'name of the model in --model-base-path (default: "default")',
   ),
@@ -97,7 +95,7 @@ export const MODEL_FLAGS = [
   flag(
     'model-config-name',
     'NAME',
-    text,
+    TEXT,
     '',
     'repository models: use configs/NAME.pbtxt, if it exists, instead of config.pbtxt',
     { ofModels: true },
@@ -239,7 +237,7 @@ export const MODEL_FLAGS = [
     'savedModelTags',
     'saved-model-tags',
     'TAGS',
-    text,
+    TEXT,
     'serve',
     'SavedModels: the meta graph with exactly these tags, separated by commas; "": without tags',
     { read: wordsValue, ofModels: true },

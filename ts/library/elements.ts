@@ -2,6 +2,7 @@
 // wraps or cuts a value: one that a datatype cannot hold is an error. Pure; any thread. Hosts are
 // little-endian (x64).
 import { TextDecoder } from 'node:util';
+import { LENGTH_BYTES } from '../model/infer/tensor.js';
 import { invalidArgument } from '../base/errors.js';
 import { dataTypeOf, type Scalar as Element } from '../model/datatype.js';
 import type { Datatype } from '../model/snapshot.js';
@@ -33,7 +34,6 @@ const FLOAT_MAX: Readonly<Partial<Record<Datatype, number>>> = {
   FP32: 3.4028234663852886e38,
   FP64: Number.MAX_VALUE,
 };
-const LENGTH_BYTES = 4;
 const TEXT_BYTES_MAX = 0xffffffff;
 
 /**

@@ -3,6 +3,9 @@
 import { lstatSync, unlinkSync } from 'node:fs';
 import { connect } from 'node:net';
 
+/** The beginning of an address that is the path of a unix socket. */
+export const UNIX_PREFIX = 'unix:';
+
 /** Size of sockaddr_un's path, minus its terminating zero. */
 const PATH_BYTES_MAX = 107;
 /** Whether a process accepts connections on a unix socket. Rejects if that is unknown. */

@@ -1,6 +1,7 @@
 // Data types: one table of their names in TensorFlow, V2 and ONNX, the width of their elements, and
 // how elements are read and written. Control plane, any thread; pure. Source:
 // tensorflow/core/framework/types.proto and tensor.proto; Predict Protocol V2; onnx.proto.
+import { DATA_TYPE, TENSOR_PROTO } from '../protobuf/generated/tensorflow-fields.js';
 import { bfloat16ToNumber, halfToNumber, numberToBfloat16, numberToHalf } from './half.js';
 import type { Datatype, TabularDatatype } from './snapshot.js';
 
@@ -130,42 +131,53 @@ const BOOL = elements(
   (view, at, value) => view.setUint8(at, Number(value) === 0 ? 0 : 1),
 );
 
+type Unprefixed<Name> = Name extends `DT_${infer Rest}` ? Rest : never;
+type CodeName = Unprefixed<keyof typeof DATA_TYPE>;
 const row = (
-  code: number,
+  name: CodeName,
   bytes: number,
-  valueField: number,
+  valueField: keyof typeof TENSOR_PROTO,
   kind: DataType['kind'],
   v2?: Datatype,
   onnx?: ElementType,
   contents?: string,
   numbers?: Elements,
-): DataType => ({ code, bytes, valueField, kind, v2, onnx, contents, elements: numbers });
+): DataType => ({
+  code: DATA_TYPE[`DT_${name}`],
+  bytes,
+  valueField: TENSOR_PROTO[valueField],
+  kind,
+  v2,
+  onnx,
+  contents,
+  elements: numbers,
+});
 
 /** Quantized types are served as their underlying integers. */
 export const DATA_TYPES: Readonly<Record<Dtype, DataType>> = {
-  float: row(1, 4, 5, 'float', 'FP32', 'float', 'fp32_contents', FLOAT),
-  double: row(2, 8, 6, 'float', 'FP64', 'double', 'fp64_contents', DOUBLE),
-  int32: row(3, 4, 7, 'signed', 'INT32', 'int32', 'int_contents', INT32),
-  uint8: row(4, 1, 7, 'unsigned', 'UINT8', 'uint8', 'uint_contents', UINT8),
-  int16: row(5, 2, 7, 'signed', 'INT16', 'int16', 'int_contents', INT16),
-  int8: row(6, 1, 7, 'signed', 'INT8', 'int8', 'int_contents', INT8),
-  string: row(7, 0, 8, 'text', 'BYTES', 'string', 'bytes_contents'),
-  complex64: row(8, 8, 9, 'complex'),
-  int64: row(9, 8, 10, 'signed', 'INT64', 'int64', 'int64_contents', INT64),
-  bool: row(10, 1, 11, 'bool', 'BOOL', 'bool', 'bool_contents', BOOL),
-  qint8: row(11, 1, 7, 'signed', 'INT8', 'int8', 'int_contents', INT8),
-  quint8: row(12, 1, 7, 'unsigned', 'UINT8', 'uint8', 'uint_contents', UINT8),
-  qint32: row(13, 4, 7, 'signed', 'INT32', 'int32', 'int_contents', INT32),
-  bfloat16: row(14, 2, 13, 'float', 'BF16', 'bfloat16', undefined, BFLOAT16),
-  qint16: row(15, 2, 7, 'signed', 'INT16', 'int16', 'int_contents', INT16),
-  quint16: row(16, 2, 7, 'unsigned', 'UINT16', 'uint16', 'uint_contents', UINT16),
-  uint16: row(17, 2, 7, 'unsigned', 'UINT16', 'uint16', 'uint_contents', UINT16),
-  complex128: row(18, 16, 12, 'complex'),
-  half: row(19, 2, 13, 'float', 'FP16', 'float16', undefined, HALF),
-  resource: row(20, 0, 14, 'handle'),
-  variant: row(21, 0, 15, 'handle'),
-  uint32: row(22, 4, 16, 'unsigned', 'UINT32', 'uint32', 'uint_contents', UINT32),
-  uint64: row(23, 8, 17, 'unsigned', 'UINT64', 'uint64', 'uint64_contents', UINT64),
+  float: row('FLOAT', 4, 'floatVal', 'float', 'FP32', 'float', 'fp32_contents', FLOAT),
+  double: row('DOUBLE', 8, 'doubleVal', 'float', 'FP64', 'double', 'fp64_contents', DOUBLE),
+  int32: row('INT32', 4, 'intVal', 'signed', 'INT32', 'int32', 'int_contents', INT32),
+  uint8: row('UINT8', 1, 'intVal', 'unsigned', 'UINT8', 'uint8', 'uint_contents', UINT8),
+  int16: row('INT16', 2, 'intVal', 'signed', 'INT16', 'int16', 'int_contents', INT16),
+  int8: row('INT8', 1, 'intVal', 'signed', 'INT8', 'int8', 'int_contents', INT8),
+  string: row('STRING', 0, 'stringVal', 'text', 'BYTES', 'string', 'bytes_contents'),
+  complex64: row('COMPLEX64', 8, 'scomplexVal', 'complex'),
+  int64: row('INT64', 8, 'int64Val', 'signed', 'INT64', 'int64', 'int64_contents', INT64),
+  bool: row('BOOL', 1, 'boolVal', 'bool', 'BOOL', 'bool', 'bool_contents', BOOL),
+  qint8: row('QINT8', 1, 'intVal', 'signed', 'INT8', 'int8', 'int_contents', INT8),
+  quint8: row('QUINT8', 1, 'intVal', 'unsigned', 'UINT8', 'uint8', 'uint_contents', UINT8),
+  qint32: row('QINT32', 4, 'intVal', 'signed', 'INT32', 'int32', 'int_contents', INT32),
+  bfloat16: row('BFLOAT16', 2, 'halfVal', 'float', 'BF16', 'bfloat16', undefined, BFLOAT16),
+  qint16: row('QINT16', 2, 'intVal', 'signed', 'INT16', 'int16', 'int_contents', INT16),
+  quint16: row('QUINT16', 2, 'intVal', 'unsigned', 'UINT16', 'uint16', 'uint_contents', UINT16),
+  uint16: row('UINT16', 2, 'intVal', 'unsigned', 'UINT16', 'uint16', 'uint_contents', UINT16),
+  complex128: row('COMPLEX128', 16, 'dcomplexVal', 'complex'),
+  half: row('HALF', 2, 'halfVal', 'float', 'FP16', 'float16', undefined, HALF),
+  resource: row('RESOURCE', 0, 'resourceHandleVal', 'handle'),
+  variant: row('VARIANT', 0, 'variantVal', 'handle'),
+  uint32: row('UINT32', 4, 'uint32Val', 'unsigned', 'UINT32', 'uint32', 'uint_contents', UINT32),
+  uint64: row('UINT64', 8, 'uint64Val', 'unsigned', 'UINT64', 'uint64', 'uint64_contents', UINT64),
 };
 
 /** Offset of reference types in DataType's numbers. */

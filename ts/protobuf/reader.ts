@@ -1,19 +1,20 @@
 // Reads protobuf messages field by field: gRPC's control calls, recorded requests, model files.
 // Never ModelInfer, which is native. Control plane, any thread; pure. Source: the protobuf encoding
 // guide.
+import { WIRE_GROUP_DEPTH_MAX } from '../base/limits.js';
 import { isUtf8 } from 'node:buffer';
+import {
+  VARINT_BYTES_MAX,
+  WIRE_FIXED32,
+  WIRE_FIXED64,
+  WIRE_GROUP_END,
+  WIRE_GROUP_START,
+  WIRE_LENGTH,
+  WIRE_VARINT,
+} from './wire.js';
 import { ErrorCode, ServalError } from '../base/errors.js';
 
-const WIRE_VARINT = 0;
-const WIRE_64_BIT = 1;
-const WIRE_BYTES = 2;
-const WIRE_GROUP_START = 3;
-const WIRE_GROUP_END = 4;
-const WIRE_32_BIT = 5;
-
 const FIELD_MAX = 536_870_911;
-const VARINT_BYTES_MAX = 10;
-const GROUP_DEPTH_MAX = 100;
 const UINT32_RANGE = 4_294_967_296;
 /**
  * ASCII texts up to this size (most names and keys) are decoded here: calls into the runtime's
@@ -74,7 +75,7 @@ export class WireReader {
 
   /** A bytes field: a view. */
   view(): Uint8Array {
-    this.expect(WIRE_BYTES);
+    this.expect(WIRE_LENGTH);
     return this.take(this.length());
   }
 
@@ -114,7 +115,7 @@ export class WireReader {
 
   /** One occurrence of a repeated varint field, packed or not; `each` reads low and high. */
   varints(each: (reader: WireReader) => void): void {
-    if (this.#wireType !== WIRE_BYTES) {
+    if (this.#wireType !== WIRE_LENGTH) {
       this.varint();
       each(this);
       return;
@@ -130,8 +131,8 @@ export class WireReader {
 
   /** One occurrence of a repeated fixed32 or fixed64 field, packed or not: its elements' bytes. */
   fixed(elementBytes: 4 | 8): Uint8Array {
-    if (this.#wireType !== WIRE_BYTES) {
-      this.expect(elementBytes === 4 ? WIRE_32_BIT : WIRE_64_BIT);
+    if (this.#wireType !== WIRE_LENGTH) {
+      this.expect(elementBytes === 4 ? WIRE_FIXED32 : WIRE_FIXED64);
       return this.take(elementBytes);
     }
     const bytes = this.view();
@@ -149,10 +150,10 @@ export class WireReader {
     const open: number[] = [];
     for (;;) {
       if (this.#wireType === WIRE_GROUP_START) {
-        if (open.length >= GROUP_DEPTH_MAX) {
+        if (open.length >= WIRE_GROUP_DEPTH_MAX) {
           this.fail(
             this.#fieldStart,
-            `groups are nested deeper than ${GROUP_DEPTH_MAX}`,
+            `groups are nested deeper than ${WIRE_GROUP_DEPTH_MAX}`,
             !this.#isExact,
           );
         }
@@ -178,13 +179,13 @@ export class WireReader {
       case WIRE_VARINT:
         this.readVarint();
         return;
-      case WIRE_64_BIT:
+      case WIRE_FIXED64:
         this.take(8);
         return;
-      case WIRE_BYTES:
+      case WIRE_LENGTH:
         this.take(this.length());
         return;
-      case WIRE_32_BIT:
+      case WIRE_FIXED32:
         this.take(4);
         return;
       default:

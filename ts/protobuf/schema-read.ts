@@ -2,6 +2,7 @@
 // protobuf, unknown fields are skipped, the last occurrence of a single value or oneof member wins,
 // and a repeated message is merged. Control plane, any thread; pure. Source: protobuf.dev,
 // encoding.
+import { MAP_ENTRY } from './generated/map-entry-fields.js';
 import { ErrorCode } from '../base/errors.js';
 import { WireReader } from './reader.js';
 import { DecodeNotes, type Decoded } from './decode-notes.js';
@@ -95,8 +96,9 @@ class WireDecode {
     let key: unknown = defaultValue(keyType);
     let value: unknown;
     while (entry.next()) {
-      if (entry.field === 1) key = this.#value(entry, keyType, key, place);
-      else if (entry.field === 2) value = this.#value(entry, known.type, value, place);
+      if (entry.field === MAP_ENTRY.key) key = this.#value(entry, keyType, key, place);
+      else if (entry.field === MAP_ENTRY.value)
+        value = this.#value(entry, known.type, value, place);
       else entry.skip();
     }
     const name = String(key);

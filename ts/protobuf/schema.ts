@@ -2,6 +2,7 @@
 // plain object as in protobuf's JSON form, with proto field names: enums by name, maps as objects,
 // 64-bit integers as numbers if exact, else as decimal text. Only members that were written are
 // present. Source: protobuf.dev (JSON mapping).
+import { MAP_ENTRY } from './generated/map-entry-fields.js';
 
 export type ScalarName =
   | 'int32'
@@ -109,7 +110,10 @@ export const oneOf = (group: string, number: number, type: TypeOrScalar): FieldS
   field(number, type, { oneof: group });
 /** One entry of a map. */
 export const mapEntry = (name: string, { mapKey = 'string', type }: FieldSchema): MessageSchema =>
-  message(name, () => ({ key: one(1, mapKey), value: one(2, type) }));
+  message(name, () => ({
+    key: one(MAP_ENTRY.key, mapKey),
+    value: one(MAP_ENTRY.value, type),
+  }));
 
 const INTEGER_RANGE: Readonly<Partial<Record<ScalarName, readonly [bigint, bigint]>>> = {
   int32: [-(2n ** 31n), 2n ** 31n - 1n],

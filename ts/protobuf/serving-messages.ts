@@ -2,13 +2,18 @@
 // recorded MultiInferenceRequest, which warm-up splits into one request for each of its tasks (the
 // engine serves those of clients). Tensors and examples keep their bytes. Control plane, any
 // thread; pure. Source: tfserving.md 2.
+import { INT64_VALUE } from './generated/wrappers-fields.js';
+import {
+  MODEL_SPEC,
+  MULTI_INFERENCE_REQUEST,
+  INFERENCE_TASK,
+  CLASSIFICATION_REQUEST,
+} from './generated/tensorflow-serving-fields.js';
+import { MULTI_INFERENCE_TASKS_MAX } from '../base/limits.js';
 import { CLASSIFY_METHOD, DEFAULT_SIGNATURE, REGRESS_METHOD } from '../base/signatures.js';
 import { ErrorCode, ServalError } from '../base/errors.js';
 import { ProtobufWriter } from './writer.js';
 import type { WireReader } from './reader.js';
-
-/** Maximum tasks of one MultiInferenceRequest, as in native/codec/examples/multi.h. */
-const TASKS_MAX = 1024;
 
 /** tensorflow.serving.ModelSpec. At most one of version (decimal text) and label is set. */
 export interface ModelSpecMessage {
@@ -30,17 +35,17 @@ export function emptyModelSpec(): ModelSpecMessage {
 export function readModelSpec(reader: WireReader, spec: ModelSpecMessage): void {
   while (reader.next()) {
     switch (reader.field) {
-      case 1:
+      case MODEL_SPEC.name:
         spec.name = reader.string();
         break;
-      case 2:
+      case MODEL_SPEC.version:
         spec.version = readInt64Value(reader.nested('Int64Value'), spec.version ?? '0');
         spec.label = undefined;
         break;
-      case 3:
+      case MODEL_SPEC.signatureName:
         spec.signature = reader.string();
         break;
-      case 4:
+      case MODEL_SPEC.versionLabel:
         spec.label = reader.string();
         spec.version = undefined;
         break;
@@ -53,7 +58,7 @@ export function readModelSpec(reader: WireReader, spec: ModelSpecMessage): void 
 function readInt64Value(reader: WireReader, before: string): string {
   let value = before;
   while (reader.next()) {
-    if (reader.field === 1) value = reader.int64().toString();
+    if (reader.field === INT64_VALUE.value) value = reader.int64().toString();
     else reader.skip();
   }
   return value;
@@ -66,13 +71,13 @@ export function writeModelSpec(
   version: string | undefined,
   signature: string,
 ): void {
-  if (name !== '') writer.string(1, name);
+  if (name !== '') writer.string(MODEL_SPEC.name, name);
   if (version !== undefined) {
-    writer.message(2, (value) => {
-      if (version !== '0') value.varint(1, BigInt(version));
+    writer.message(MODEL_SPEC.version, (value) => {
+      if (version !== '0') value.varint(INT64_VALUE.value, BigInt(version));
     });
   }
-  if (signature !== '') writer.string(3, signature);
+  if (signature !== '') writer.string(MODEL_SPEC.signatureName, signature);
 }
 
 /** One InferenceTask. */
@@ -92,15 +97,15 @@ export function readMultiInference(reader: WireReader): MultiInference {
   const tasks: InferenceTask[] = [];
   const inputs: Uint8Array[] = [];
   while (reader.next()) {
-    if (reader.field === 1) {
-      if (tasks.length === TASKS_MAX) {
+    if (reader.field === MULTI_INFERENCE_REQUEST.tasks) {
+      if (tasks.length === MULTI_INFERENCE_TASKS_MAX) {
         throw new ServalError(
           ErrorCode.InvalidArgument,
-          `MultiInferenceRequest: expected at most ${TASKS_MAX} tasks, got more`,
+          `MultiInferenceRequest: expected at most ${MULTI_INFERENCE_TASKS_MAX} tasks, got more`,
         );
       }
       tasks.push(readTask(reader.nested('InferenceTask')));
-    } else if (reader.field === 2) {
+    } else if (reader.field === MULTI_INFERENCE_REQUEST.input) {
       inputs.push(reader.view());
     } else {
       reader.skip();
@@ -113,8 +118,8 @@ function readTask(reader: WireReader): InferenceTask {
   const spec = emptyModelSpec();
   let method = '';
   while (reader.next()) {
-    if (reader.field === 1) readModelSpec(reader.nested('ModelSpec'), spec);
-    else if (reader.field === 2) method = reader.string();
+    if (reader.field === INFERENCE_TASK.modelSpec) readModelSpec(reader.nested('ModelSpec'), spec);
+    else if (reader.field === INFERENCE_TASK.methodName) method = reader.string();
     else reader.skip();
   }
   return { spec, method };
@@ -156,7 +161,9 @@ export function checkTasks(tasks: readonly InferenceTask[]): void {
 /** A ClassificationRequest or RegressionRequest (they have the same form) for one task. */
 export function taskRequest({ spec }: InferenceTask, inputs: readonly Uint8Array[]): Uint8Array {
   const writer = new ProtobufWriter();
-  writer.message(1, (one) => writeModelSpec(one, spec.name, undefined, spec.signature));
-  for (const input of inputs) writer.bytes(2, input);
+  writer.message(CLASSIFICATION_REQUEST.modelSpec, (one) =>
+    writeModelSpec(one, spec.name, undefined, spec.signature),
+  );
+  for (const input of inputs) writer.bytes(CLASSIFICATION_REQUEST.input, input);
   return writer.concat();
 }

@@ -1,23 +1,16 @@
 // Writes the protobuf wire format in call order, so equal calls give equal bytes. Control plane,
 // any thread. Large blobs are borrowed until concat(), not copied twice.
+import { INT32_MAX, WIRE_MESSAGE_BYTES_MAX } from '../base/limits.js';
+import { VARINT_BYTES_MAX, WIRE_FIXED32, WIRE_FIXED64, WIRE_LENGTH, WIRE_VARINT } from './wire.js';
 import { ErrorCode, ServalError } from '../base/errors.js';
 
-const WIRE_VARINT = 0;
-const WIRE_FIXED64 = 1;
-const WIRE_LENGTH = 2;
-const WIRE_FIXED32 = 5;
 const UINT64_RANGE = 1n << 64n;
-const VARINT_BYTES_MAX = 10;
-const INT32_MAX = 2_147_483_647;
 const SCRATCH_BYTES = 1024;
 /** Texts up to this size are encoded in place; their byte length fits one varint byte. */
 const SHORT_TEXT_CHARS_MAX = 42;
 const UTF8_BYTES_MAX = 3;
 /** Blobs of at least this size are kept by reference. */
 const BORROW_BYTES_MIN = 512;
-
-/** Protobuf's own limit for one message. */
-export const MESSAGE_BYTES_MAX = 2_147_483_647;
 
 const encoder = new TextEncoder();
 
@@ -112,10 +105,10 @@ export class ProtobufWriter {
   /** Everything written, in one new array. Errors: Unimplemented above protobuf's 2 GiB - 1. */
   concat(): Uint8Array {
     this.#flush();
-    if (this.#bytes > MESSAGE_BYTES_MAX) {
+    if (this.#bytes > WIRE_MESSAGE_BYTES_MAX) {
       throw new ServalError(
         ErrorCode.Unimplemented,
-        `protobuf message: expected at most ${MESSAGE_BYTES_MAX} bytes, got ${this.#bytes}`,
+        `protobuf message: expected at most ${WIRE_MESSAGE_BYTES_MAX} bytes, got ${this.#bytes}`,
       );
     }
     const out = new Uint8Array(this.#bytes);

@@ -1,9 +1,9 @@
 // Text rules that every protocol shares: version numbers in requests, and quoting a client's text
 // in an error. Control plane, any thread; pure.
+import { ECHOED_NAME_CHARS_MAX } from '../base/limits.js';
 
 const INT64_MAX = 9_223_372_036_854_775_807n;
 const INT64_DIGITS_MAX = 19;
-const ECHO_UNITS_MAX = 256;
 
 /**
  * The version that `text` means, as decimal text without leading zeros; undefined if it is not a
@@ -25,5 +25,5 @@ export function filled(sentence: string, values: Readonly<Record<string, string>
  * `text` for an error message, cut at 256 UTF-16 units so that a request cannot inflate the log.
  */
 export function echoed(text: string): string {
-  return text.length <= ECHO_UNITS_MAX ? text : `${text.slice(0, ECHO_UNITS_MAX)}...`;
+  return text.length <= ECHOED_NAME_CHARS_MAX ? text : `${text.slice(0, ECHOED_NAME_CHARS_MAX)}...`;
 }

@@ -10,7 +10,7 @@ import { createModelControl } from './admin/model-control.js';
 import { sharedMemoryControl } from './admin/shared-memory.js';
 import { startObservers, type Observers } from './admin/observers.js';
 import { engineSettings, type Config } from '../config/config.js';
-import { sharesPort } from '../config/serving.js';
+import { sharesPort } from '../config/server-settings.js';
 import { checkSharedTls, transportTls, type TransportTls } from './workers/transport-tls.js';
 import { ErrorCode, reasonOf, ServalError } from '../base/errors.js';
 import { importInThread } from '../importers/run/import-thread.js';
@@ -39,11 +39,9 @@ import { LinkRequestLog } from '../engine/request-log.js';
 import { warmUpWith } from '../models/warmup/index.js';
 import { connectionLimits, openFilesMax } from './workers/connection-limits.js';
 import { checkCacheFolder } from '../importers/run/cache-folder.js';
-import { makeRoom } from '../listeners/unix-socket.js';
+import { makeRoom, UNIX_PREFIX } from '../listeners/unix-socket.js';
 import type { AdminSettings } from './workers/messages.js';
 import { ListenerPool, reservePort } from './workers/pool.js';
-
-const UNIX = 'unix:';
 
 export interface RunningServer {
   /** undefined if the listener is disabled. */
@@ -123,10 +121,10 @@ async function reserveHttp({ listeners, host, httpPort }: Config): Promise<numbe
 async function reserveAdmin({ access }: Config): Promise<AdminAddress | undefined> {
   const { admin } = access;
   if (admin === undefined) return undefined;
-  if (admin.host.startsWith(UNIX)) {
+  if (admin.host.startsWith(UNIX_PREFIX)) {
     // Before anything listens: an existing file that is not a dead server's socket is kept.
     try {
-      await makeRoom(admin.host.slice(UNIX.length));
+      await makeRoom(admin.host.slice(UNIX_PREFIX.length));
     } catch (error) {
       const text = `--admin-address: cannot listen on ${admin.host}: ${reasonOf(error)}`;
       throw new ServalError(ErrorCode.InvalidArgument, text);

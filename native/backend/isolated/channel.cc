@@ -98,7 +98,7 @@ Result<Area> Area::adopt(Descriptor fd, size_t bytes, bool writable) {
   area.writable_ = writable;
   const int seals = fcntl(area.fd_.get(), F_GET_SEALS);
   if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 || !area.see(bytes)) {
-    return make_error(ErrorCode::Internal, "a descriptor of no shared memory");
+    return make_error(ErrorCode::Internal, "expected a descriptor of sealed shared memory");
   }
   return area;
 }

@@ -12,7 +12,7 @@ namespace serval::isolated {
 Result<Pipe> make_pipe() {
   int fds[2] = {-1, -1};
   if (pipe2(fds, O_CLOEXEC) != 0 || fcntl(fds[0], F_SETFL, O_NONBLOCK) != 0) {
-    return make_error(ErrorCode::Internal, "no pipe for a process's output");
+    return make_error(ErrorCode::Internal, "cannot create a pipe for a process's output");
   }
   return Pipe{Descriptor(fds[0]), Descriptor(fds[1])};
 }

@@ -87,7 +87,7 @@ Result<SocketPair> make_sockets() {
   int fds[2] = {-1, -1};
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) != 0) {
     return make_error(ErrorCode::Internal,
-                      std::string("no sockets for a process: ") + std::strerror(errno));
+                      std::string("cannot create sockets for a process: ") + std::strerror(errno));
   }
   SocketPair pair{Descriptor(fds[0]), Descriptor(fds[1])};
   const timeval limit{kSendSecondsMax, 0};

@@ -75,8 +75,9 @@ Result<ModelProcess::Added> ModelProcess::add(ModelSource source) {
       keeper_ = std::thread([this] { keep(); });
     } catch (const std::system_error& problem) {
       entries_.erase(id);
-      return make_error(ErrorCode::MemoryFull,
-                        std::string("no thread for a model's process: ") + problem.what());
+      return make_error(
+          ErrorCode::MemoryFull,
+          std::string("cannot start a thread for a model's process: ") + problem.what());
     }
   } else if (pid_ != 0 && socket_.get() >= 0) {
     ask(id, entry);
@@ -98,7 +99,7 @@ void ModelProcess::remove(uint32_t id) {
 Result<std::shared_ptr<ServerChannel>> ModelProcess::open(uint32_t id) {
   std::lock_guard lock(mutex_);
   const auto found = entries_.find(id);
-  if (found == entries_.end()) return make_error(ErrorCode::ModelNotReady, "the model is gone");
+  if (found == entries_.end()) return make_error(ErrorCode::ModelNotReady, "the model was removed");
   const Entry& entry = found->second;
   if (entry.load != Load::Done || socket_.get() < 0) {
     return make_error(ErrorCode::ModelNotReady,
@@ -242,7 +243,7 @@ void ModelProcess::ask(uint32_t id, Entry& entry) {
   const int fd = entry.source.spec.get();
   if (send_packet(socket_.get(), {PacketKind::Load, id, entry.source.device}, {&fd, 1})) return;
   // Ends a process that accepts nothing: the load then fails because of its death.
-  if (errno == EAGAIN) fault_ = "it accepted no load for seconds";
+  if (errno == EAGAIN) fault_ = "it accepted no load within several seconds";
   launcher_->kill(pid_);
 }
 
@@ -292,7 +293,7 @@ Status ModelProcess::start_process() {
   if (!sockets.ok()) return std::move(sockets.error());
   Descriptor event = make_event();
   if (event.get() < 0 || wake_event_.get() < 0) {
-    return make_error(ErrorCode::Internal, "no descriptor for a model's process");
+    return make_error(ErrorCode::Internal, "no file descriptor for a model's process");
   }
   Result<Pipe> output = make_pipe();
   if (!output.ok()) return std::move(output.error());
@@ -400,7 +401,7 @@ void ModelProcess::note_load(uint32_t id, bool loaded, Result<std::vector<uint8_
       std::equal(bytes.begin(), bytes.end(), entry.signatures.begin(), entry.signatures.end());
   if (info.ok() && same) return note_reload(id, entry, "");
   note_reload(id, entry,
-              info.ok() ? "the model has other inputs or outputs than when it was first loaded"
+              info.ok() ? "the inputs or outputs of the model differ from those of its first load"
                         : "it could not be reloaded: " + info.error().message);
 }
 

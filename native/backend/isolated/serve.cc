@@ -234,7 +234,7 @@ class ServedChannel {
       one.memory = place == 0 ? nullptr : devices_[place - 1];
       const uint64_t there = place == 0 ? UINT64_MAX : one.memory->bytes();
       if (one.offset > there || one.bytes > there - one.offset) {
-        return internal("an output's place that is beyond its device memory");
+        return internal("the place of an output is outside its device memory");
       }
     }
     return {};
@@ -246,8 +246,8 @@ class ServedChannel {
     const std::optional<uint64_t> bytes = write_records(scratch_->outputs(), devices_, head_);
     if (!bytes || *bytes > bytes_max) {
       return make_error(ErrorCode::MemoryFull,
-                        "the model's outputs take " + std::to_string(bytes.value_or(0)) +
-                            " bytes, of which there are " + std::to_string(bytes_max));
+                        "the model's outputs need " + std::to_string(bytes.value_or(0)) +
+                            " bytes; the limit is " + std::to_string(bytes_max));
     }
     Status written = write_message(head_, *bytes, scratch_->outputs(), answers_);
     if (written.ok()) page().answer_bytes.store(message_bytes(head_, *bytes));
@@ -405,7 +405,8 @@ class Server {
     if (!spec.ok()) return std::move(spec.error());
     Backend* const backend = options_.backend(spec.value().backend);
     if (backend == nullptr) {
-      return invalid_argument("backend '" + spec.value().backend + "' runs in no process apart");
+      return invalid_argument("backend '" + spec.value().backend +
+                              "' does not support isolated processes");
     }
     for (Provider& provider : spec.value().providers) {
       if (device == 0 || (provider.name != "cuda" && provider.name != "tensorrt")) continue;

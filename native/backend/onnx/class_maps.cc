@@ -13,10 +13,10 @@ namespace {
 
 // Protobuf reads no message over 2 GB.
 constexpr size_t kModelBytesMax = size_t{1900} << 20;
-constexpr uint32_t kGraphTag = wire_tag(onnx_field::kModelGraph, WireType::Bytes);
-constexpr uint32_t kNodeTag = wire_tag(onnx_field::kGraphNode, WireType::Bytes);
-constexpr uint32_t kOutputTag = wire_tag(onnx_field::kGraphOutput, WireType::Bytes);
-constexpr uint32_t kValueTag = wire_tag(onnx_field::kGraphValueInfo, WireType::Bytes);
+constexpr uint32_t kGraphTag = wire_tag(ModelProto::kGraph, WireType::Bytes);
+constexpr uint32_t kNodeTag = wire_tag(GraphProto::kNode, WireType::Bytes);
+constexpr uint32_t kOutputTag = wire_tag(GraphProto::kOutput, WireType::Bytes);
+constexpr uint32_t kValueTag = wire_tag(GraphProto::kValueInfo, WireType::Bytes);
 
 bool is_zip(const OnnxNode& node) {
   return node.op == "ZipMap" && node.domain == "ai.onnx.ml" && node.inputs.size() == 1 &&
@@ -34,11 +34,11 @@ bool read_head(Bytes bytes, OnnxNode& node) {
   return for_fields(bytes, [&node](const WireField& field) {
     if (field.type() != WireType::Bytes) return true;
     switch (field.number()) {
-      case onnx_field::kNodeInput: node.inputs.push_back(text_of(field)); break;
-      case onnx_field::kNodeOutput: node.outputs.push_back(text_of(field)); break;
-      case 3: node.name = text_of(field); break;
-      case 4: node.op = text_of(field); break;
-      case 7: node.domain = text_of(field); break;
+      case NodeProto::kInput: node.inputs.push_back(text_of(field)); break;
+      case NodeProto::kOutput: node.outputs.push_back(text_of(field)); break;
+      case NodeProto::kName: node.name = text_of(field); break;
+      case NodeProto::kOpType: node.op = text_of(field); break;
+      case NodeProto::kDomain: node.domain = text_of(field); break;
       default: break;
     }
     return true;
@@ -59,7 +59,7 @@ std::vector<std::string> labels_of(const OnnxNode& zip) {
   if (texts == nullptr) return labels;
   if (!labels.empty()) return {};
   const bool read = for_fields(texts->bytes, [&labels](const WireField& field) {
-    if (field.tag == wire_tag(9, WireType::Bytes)) labels.emplace_back(text_of(field));
+    if (field.tag == bytes_tag(AttributeProto::kStrings)) labels.emplace_back(text_of(field));
     return true;
   });
   const bool good = std::all_of(labels.begin(), labels.end(), [](const std::string& label) {
@@ -153,23 +153,29 @@ class Unzipper {
 
   static std::string identity(const OnnxNode& node) {
     OnnxWriter out;
-    out.bytes(onnx_field::kNodeInput, node.inputs[0])
-        .bytes(onnx_field::kNodeOutput, node.outputs[0]);
-    return out.bytes(3, node.name).bytes(4, "Identity").take();
+    out.bytes(NodeProto::kInput, node.inputs[0]).bytes(NodeProto::kOutput, node.outputs[0]);
+    return out.bytes(NodeProto::kName, node.name).bytes(NodeProto::kOpType, "Identity").take();
   }
 
   // A ValueInfoProto. ZipMap accepts floats of one row or of several rows.
   std::string output(std::string_view name, const Zip& zip) const {
     OnnxWriter out;
-    out.bytes(1, name);
+    out.bytes(ValueInfoProto::kName, name);
     const auto known = types_.find(zip.tensor);
-    if (known != types_.end()) return out.bytes(2, known->second).take();
+    if (known != types_.end()) return out.bytes(ValueInfoProto::kType, known->second).take();
     OnnxWriter shape;
-    shape.bytes(1, std::string_view());
-    shape.bytes(1, OnnxWriter().integer(1, static_cast<int64_t>(zip.labels.size())).str());
+    shape.bytes(TensorShapeProto::kDim, std::string_view());
+    shape.bytes(TensorShapeProto::kDim, OnnxWriter()
+                                            .integer(TensorShapeProto::Dimension::kDimValue,
+                                                     static_cast<int64_t>(zip.labels.size()))
+                                            .str());
     OnnxWriter tensor;
-    tensor.integer(1, static_cast<int64_t>(OnnxType::Float)).bytes(2, shape.str());
-    return out.bytes(2, OnnxWriter().bytes(1, tensor.str()).str()).take();
+    tensor.integer(TypeProto::Tensor::kElemType, static_cast<int64_t>(OnnxType::Float))
+        .bytes(TypeProto::Tensor::kShape, shape.str());
+    return out
+        .bytes(ValueInfoProto::kType,
+               OnnxWriter().bytes(TypeProto::kTensorType, tensor.str()).str())
+        .take();
   }
 
   std::vector<std::string_view> outputs_;

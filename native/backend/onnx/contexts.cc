@@ -15,7 +15,7 @@ constexpr std::string_view kOp = "EPContext", kDomain = "com.microsoft";
 constexpr std::string_view kTensorrt = "tensorrt", kTensorrtSource = "TensorrtExecutionProvider";
 // Limit on nested bodies; protobuf's own decoders stop at as many messages.
 constexpr int kDepthMax = 100;
-constexpr uint32_t kNodeOp = wire_tag(4, WireType::Bytes);
+constexpr uint32_t kNodeOp = bytes_tag(NodeProto::kOpType);
 
 ContextNode context_of(const OnnxNode& node) {
   ContextNode context;
@@ -49,7 +49,7 @@ class Walk {
     bool is_context = false;
     const bool read = for_fields(bytes, [&](const WireField& field) {
       if (field.tag == kNodeOp) is_context = text_of(field) == kOp;
-      return field.tag != bytes_tag(onnx_field::kNodeAttribute) || bodies(field.bytes);
+      return field.tag != bytes_tag(NodeProto::kAttribute) || bodies(field.bytes);
     });
     OnnxNode context;
     if (!read || !is_context || !read_node(bytes, context)) return read;
@@ -59,9 +59,9 @@ class Walk {
 
   bool bodies(Bytes attribute) {
     return for_fields(attribute, [this](const WireField& field) {
-      const bool is_graph = field.tag == bytes_tag(onnx_field::kAttributeGraph) ||
-                            field.tag == bytes_tag(onnx_field::kAttributeGraphs);
-      return !is_graph || nodes(field.bytes, onnx_field::kGraphNode);
+      const bool is_graph = field.tag == bytes_tag(AttributeProto::kG) ||
+                            field.tag == bytes_tag(AttributeProto::kGraphs);
+      return !is_graph || nodes(field.bytes, GraphProto::kNode);
     });
   }
 
@@ -134,11 +134,11 @@ std::vector<ContextNode> find_contexts(Bytes model) {
   std::vector<ContextNode> found;
   Walk walk(found);
   const bool read = for_fields(model, [&walk](const WireField& field) {
-    if (field.tag == bytes_tag(onnx_field::kModelGraph)) {
-      return walk.nodes(field.bytes, onnx_field::kGraphNode);
+    if (field.tag == bytes_tag(ModelProto::kGraph)) {
+      return walk.nodes(field.bytes, GraphProto::kNode);
     }
-    return field.tag != bytes_tag(onnx_field::kModelFunctions) ||
-           walk.nodes(field.bytes, onnx_field::kFunctionNode);
+    return field.tag != bytes_tag(ModelProto::kFunctions) ||
+           walk.nodes(field.bytes, FunctionProto::kNode);
   });
   if (!read) found.clear();
   return found;

@@ -18,7 +18,7 @@ class DeviceForm {
 
   bool graph(Bytes graph, OnnxWriter& out) {
     return for_fields(graph, [&](const WireField& field) {
-      if (field.tag != wire_tag(onnx_field::kGraphNode, WireType::Bytes)) {
+      if (field.tag != wire_tag(GraphProto::kNode, WireType::Bytes)) {
         out.field(field);
         return true;
       }
@@ -30,7 +30,7 @@ class DeviceForm {
       }
       std::string changed;
       if (!bodies(node, changed)) return false;
-      out.bytes(onnx_field::kGraphNode, changed.empty() ? node.bytes : bytes_of(changed));
+      out.bytes(GraphProto::kNode, changed.empty() ? node.bytes : bytes_of(changed));
       return true;
     });
   }
@@ -41,12 +41,11 @@ class DeviceForm {
   static void add(OnnxWriter& out, std::string_view op, std::string_view name, Names inputs,
                   Names outputs, std::initializer_list<std::string> attributes) {
     OnnxWriter made;
-    for (const std::string_view input : inputs) made.bytes(onnx_field::kNodeInput, input);
-    for (const std::string_view output : outputs) made.bytes(onnx_field::kNodeOutput, output);
-    made.bytes(3, name).bytes(4, op);
-    for (const std::string& attribute : attributes)
-      made.bytes(onnx_field::kNodeAttribute, attribute);
-    out.bytes(onnx_field::kGraphNode, made.str());
+    for (const std::string_view input : inputs) made.bytes(NodeProto::kInput, input);
+    for (const std::string_view output : outputs) made.bytes(NodeProto::kOutput, output);
+    made.bytes(NodeProto::kName, name).bytes(NodeProto::kOpType, op);
+    for (const std::string& attribute : attributes) made.bytes(NodeProto::kAttribute, attribute);
+    out.bytes(GraphProto::kNode, made.str());
   }
 
   bool replace(const OnnxNode& node, OnnxWriter& out) {
@@ -81,14 +80,14 @@ class DeviceForm {
     const int before = replaced_;
     OnnxWriter out;
     const bool read = for_fields(node.bytes, [&](const WireField& field) {
-      if (field.tag != wire_tag(onnx_field::kNodeAttribute, WireType::Bytes)) {
+      if (field.tag != wire_tag(NodeProto::kAttribute, WireType::Bytes)) {
         out.field(field);
         return true;
       }
       OnnxWriter attribute;
       const bool done = for_fields(field.bytes, [&](const WireField& inner) {
-        const bool body = inner.tag == wire_tag(onnx_field::kAttributeGraph, WireType::Bytes) ||
-                          inner.tag == wire_tag(onnx_field::kAttributeGraphs, WireType::Bytes);
+        const bool body = inner.tag == wire_tag(AttributeProto::kG, WireType::Bytes) ||
+                          inner.tag == wire_tag(AttributeProto::kGraphs, WireType::Bytes);
         if (!body) {
           attribute.field(inner);
           return true;
@@ -98,7 +97,7 @@ class DeviceForm {
         attribute.bytes(inner.number(), made.str());
         return true;
       });
-      out.bytes(onnx_field::kNodeAttribute, attribute.str());
+      out.bytes(NodeProto::kAttribute, attribute.str());
       return done;
     });
     if (replaced_ != before) changed = out.take();
@@ -115,7 +114,7 @@ std::string device_form(Bytes model, IndexChecks checks) {
   DeviceForm form(checks);
   OnnxWriter out;
   const bool read = for_fields(model, [&](const WireField& field) {
-    if (field.tag != wire_tag(onnx_field::kModelGraph, WireType::Bytes)) {
+    if (field.tag != wire_tag(ModelProto::kGraph, WireType::Bytes)) {
       out.field(field);
       return true;
     }

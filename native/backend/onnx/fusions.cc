@@ -26,24 +26,23 @@ bool mentions_double(Bytes graph, uint32_t node_field, uint32_t value_field) {
     const auto is = [&field](uint32_t number) {
       return field.tag == wire_tag(number, WireType::Bytes);
     };
-    const bool is_graph = node_field == onnx_field::kGraphNode;
+    const bool is_graph = node_field == GraphProto::kNode;
     if (is(node_field)) {
       OnnxNode node;
       if (!read_node(field.bytes, node)) return false;
       for (const OnnxAttribute& attribute : node.attributes) {
         found |= attribute_is_double(attribute);
         if (attribute.graph)
-          found |= mentions_double(*attribute.graph, onnx_field::kGraphNode,
-                                   onnx_field::kGraphValueInfo);
+          found |= mentions_double(*attribute.graph, GraphProto::kNode, GraphProto::kValueInfo);
         for (const Bytes body : attribute.graphs) {
-          found |= mentions_double(body, onnx_field::kGraphNode, onnx_field::kGraphValueInfo);
+          found |= mentions_double(body, GraphProto::kNode, GraphProto::kValueInfo);
         }
       }
-    } else if (is_graph && is(onnx_field::kGraphInitializer)) {
+    } else if (is_graph && is(GraphProto::kInitializer)) {
       OnnxTensor tensor;
       found |= !read_tensor(field.bytes, tensor) || is_double(tensor);
     } else if (is(value_field) ||
-               (is_graph && (is(onnx_field::kGraphInput) || is(onnx_field::kGraphOutput)))) {
+               (is_graph && (is(GraphProto::kInput) || is(GraphProto::kOutput)))) {
       OnnxValue value;
       found |= !read_value(field.bytes, value) || value.type == OnnxType::Double;
     }
@@ -59,7 +58,7 @@ class Search {
 
   void graph(Bytes graph, const OnnxTypes* outer) {
     OnnxTypes types = outer == nullptr ? OnnxTypes(functions_) : OnnxTypes(outer);
-    unreadable_ |= !types.add_graph(graph) || !nodes(graph, onnx_field::kGraphNode, types);
+    unreadable_ |= !types.add_graph(graph) || !nodes(graph, GraphProto::kNode, types);
   }
   void function(Bytes function) {
     OnnxTypes types(functions_);
@@ -68,7 +67,7 @@ class Search {
       return;
     }
     functions_.add_inputs(function, types);
-    unreadable_ |= !nodes(function, onnx_field::kFunctionNode, types);
+    unreadable_ |= !nodes(function, FunctionProto::kNode, types);
   }
   std::string names() const {
     std::string names;
@@ -134,11 +133,10 @@ std::span<const UnsafeFusion> unsafe_fusions() {
 std::string fusions_to_disable(Bytes model) {
   bool found = false;
   const bool read = for_fields(model, [&](const WireField& field) {
-    if (field.tag == wire_tag(onnx_field::kModelGraph, WireType::Bytes)) {
-      found |= mentions_double(field.bytes, onnx_field::kGraphNode, onnx_field::kGraphValueInfo);
-    } else if (field.tag == wire_tag(onnx_field::kModelFunctions, WireType::Bytes)) {
-      found |=
-          mentions_double(field.bytes, onnx_field::kFunctionNode, onnx_field::kFunctionValueInfo);
+    if (field.tag == wire_tag(ModelProto::kGraph, WireType::Bytes)) {
+      found |= mentions_double(field.bytes, GraphProto::kNode, GraphProto::kValueInfo);
+    } else if (field.tag == wire_tag(ModelProto::kFunctions, WireType::Bytes)) {
+      found |= mentions_double(field.bytes, FunctionProto::kNode, FunctionProto::kValueInfo);
     }
     return true;
   });
@@ -146,9 +144,9 @@ std::string fusions_to_disable(Bytes model) {
   if (!found || !read || !functions.read(model)) return {};
   Search search(functions);
   (void)for_fields(model, [&](const WireField& field) {
-    if (field.tag == wire_tag(onnx_field::kModelGraph, WireType::Bytes)) {
+    if (field.tag == wire_tag(ModelProto::kGraph, WireType::Bytes)) {
       search.graph(field.bytes, nullptr);
-    } else if (field.tag == wire_tag(onnx_field::kModelFunctions, WireType::Bytes)) {
+    } else if (field.tag == wire_tag(ModelProto::kFunctions, WireType::Bytes)) {
       search.function(field.bytes);
     }
     return true;

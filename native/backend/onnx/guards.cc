@@ -104,8 +104,6 @@ bool is_division(const OnnxNode& node) {
   return node.is_onnx() && (node.op == "Div" || node.op == "Mod");
 }
 
-constexpr uint32_t kAttributeStrings = 9, kAttributeReference = 21;
-
 // StringNormalizer's kernel needs a locale of the machine, en_US.UTF-8 if the node names none; ours
 // needs none (operators/strict/normalize.cc). A function's stop words that are a parameter of its
 // call can't be passed on.
@@ -114,7 +112,8 @@ bool is_normalizer(const OnnxNode& node) {
   const OnnxAttribute* words = node.attribute("stopwords");
   bool refers = false;
   const bool read = words == nullptr || for_fields(words->bytes, [&](const WireField& field) {
-                      refers |= field.tag == wire_tag(kAttributeReference, WireType::Bytes);
+                      refers |=
+                          field.tag == wire_tag(AttributeProto::kRefAttrName, WireType::Bytes);
                       return true;
                     });
   return read && !refers;
@@ -151,9 +150,9 @@ void look(Bytes graph, uint32_t node_field, Divisions divisions, Findings& findi
              (divisions == Divisions::Guard && is_division(node));
     findings.custom_ops |= node.domain == kGuardDomain;
     for (const OnnxAttribute& attribute : node.attributes) {
-      if (attribute.graph) look(*attribute.graph, onnx_field::kGraphNode, divisions, findings);
+      if (attribute.graph) look(*attribute.graph, GraphProto::kNode, divisions, findings);
       for (const Bytes body : attribute.graphs) {
-        look(body, onnx_field::kGraphNode, divisions, findings);
+        look(body, GraphProto::kNode, divisions, findings);
       }
     }
     return true;
@@ -177,21 +176,25 @@ class Rewriter {
   bool rewrite_graph(Bytes graph, const OnnxTypes* outer, OnnxWriter& out) {
     OnnxTypes types = outer == nullptr ? OnnxTypes(functions_) : OnnxTypes(outer);
     return types.add_graph(graph) &&
-           rewrite_nodes(graph, onnx_field::kGraphNode, onnx_field::kGraphValueInfo, types, out);
+           rewrite_nodes(graph, GraphProto::kNode, GraphProto::kValueInfo, types, out);
   }
   bool rewrite_function(Bytes function, OnnxWriter& out) {
     OnnxTypes types(functions_);
     const int before = guards_;
     if (!types.add_function(function)) return false;
     functions_.add_inputs(function, types);
-    if (!rewrite_nodes(function, onnx_field::kFunctionNode, onnx_field::kFunctionValueInfo, types,
-                       out)) {
+    if (!rewrite_nodes(function, FunctionProto::kNode, FunctionProto::kValueInfo, types, out)) {
       return false;
     }
-    if (guards_ != before) out.bytes(onnx_field::kFunctionOpset, opset());
+    if (guards_ != before) out.bytes(FunctionProto::kOpsetImport, opset());
     return true;
   }
-  static std::string opset() { return OnnxWriter().bytes(1, kGuardDomain).integer(2, 1).take(); }
+  static std::string opset() {
+    return OnnxWriter()
+        .bytes(OperatorSetIdProto::kDomain, kGuardDomain)
+        .integer(OperatorSetIdProto::kVersion, 1)
+        .take();
+  }
 
  private:
   bool rewrite_nodes(Bytes graph, uint32_t node_field, uint32_t value_field, OnnxTypes& types,
@@ -237,14 +240,14 @@ class Rewriter {
     if (!has_bodies) return true;
     OnnxWriter out;
     const bool read = for_fields(node.bytes, [&](const WireField& field) {
-      if (field.tag != wire_tag(onnx_field::kNodeAttribute, WireType::Bytes)) {
+      if (field.tag != wire_tag(NodeProto::kAttribute, WireType::Bytes)) {
         out.field(field);
         return true;
       }
       OnnxWriter attribute;
       const bool done = for_fields(field.bytes, [&](const WireField& inner) {
-        const bool body = inner.tag == wire_tag(onnx_field::kAttributeGraph, WireType::Bytes) ||
-                          inner.tag == wire_tag(onnx_field::kAttributeGraphs, WireType::Bytes);
+        const bool body = inner.tag == wire_tag(AttributeProto::kG, WireType::Bytes) ||
+                          inner.tag == wire_tag(AttributeProto::kGraphs, WireType::Bytes);
         if (!body) {
           attribute.field(inner);
           return true;
@@ -254,7 +257,7 @@ class Rewriter {
         attribute.bytes(inner.number(), graph.str());
         return true;
       });
-      out.bytes(onnx_field::kNodeAttribute, attribute.str());
+      out.bytes(NodeProto::kAttribute, attribute.str());
       return done;
     });
     if (guards_ != before) changed = out.take();
@@ -265,36 +268,38 @@ class Rewriter {
   std::string division(const OnnxNode& node) {
     ++guards_;
     OnnxWriter out;
-    for (const std::string_view name : node.inputs) out.bytes(1, name);
-    for (const std::string_view name : node.outputs) out.bytes(2, name);
-    out.bytes(3, node.name).bytes(4, node.op == "Div" ? "IntegerDivide" : "IntegerModulo");
-    out.bytes(5, text_attribute("serval_node", name_of(node)));
-    if (node.op == "Mod") out.bytes(5, integer_attribute("fmod", node.integer("fmod", 0)));
-    return out.bytes(7, kGuardDomain).take();
+    for (const std::string_view name : node.inputs) out.bytes(NodeProto::kInput, name);
+    for (const std::string_view name : node.outputs) out.bytes(NodeProto::kOutput, name);
+    out.bytes(NodeProto::kName, node.name)
+        .bytes(NodeProto::kOpType, node.op == "Div" ? "IntegerDivide" : "IntegerModulo");
+    out.bytes(NodeProto::kAttribute, text_attribute("serval_node", name_of(node)));
+    if (node.op == "Mod")
+      out.bytes(NodeProto::kAttribute, integer_attribute("fmod", node.integer("fmod", 0)));
+    return out.bytes(NodeProto::kDomain, kGuardDomain).take();
   }
 
   // Replaces the normalizer by our equivalent operator.
   std::string normalizer(const OnnxNode& node) {
     ++guards_;
     OnnxWriter out;
-    for (const std::string_view name : node.inputs) out.bytes(1, name);
-    for (const std::string_view name : node.outputs) out.bytes(2, name);
-    out.bytes(3, node.name).bytes(4, "NormalizeStrings");
+    for (const std::string_view name : node.inputs) out.bytes(NodeProto::kInput, name);
+    for (const std::string_view name : node.outputs) out.bytes(NodeProto::kOutput, name);
+    out.bytes(NodeProto::kName, node.name).bytes(NodeProto::kOpType, "NormalizeStrings");
     for (const OnnxAttribute& attribute : node.attributes) {
       if (attribute.name != "stopwords") {
-        out.bytes(5, attribute.bytes);
+        out.bytes(NodeProto::kAttribute, attribute.bytes);
         continue;
       }
       std::string words;
       (void)for_fields(attribute.bytes, [&](const WireField& field) {
-        if (field.tag == wire_tag(kAttributeStrings, WireType::Bytes)) {
+        if (field.tag == wire_tag(AttributeProto::kStrings, WireType::Bytes)) {
           words += netstring(text_of(field));
         }
         return true;
       });
-      out.bytes(5, text_attribute("stopwords", words));
+      out.bytes(NodeProto::kAttribute, text_attribute("stopwords", words));
     }
-    return out.bytes(7, kGuardDomain).take();
+    return out.bytes(NodeProto::kDomain, kGuardDomain).take();
   }
 
   // A node without a name is identified by its first output.
@@ -319,23 +324,29 @@ class Rewriter {
     OnnxWriter made;
     std::string names;
     for (const int64_t place : places) {
-      made.bytes(1, node.inputs[static_cast<size_t>(place)]);
+      made.bytes(NodeProto::kInput, node.inputs[static_cast<size_t>(place)]);
       names += netstring(node.inputs[static_cast<size_t>(place)]);
     }
-    made.bytes(2, output).bytes(3, output).bytes(4, "Checked" + std::to_string(places.size()));
+    made.bytes(NodeProto::kOutput, output)
+        .bytes(NodeProto::kName, output)
+        .bytes(NodeProto::kOpType, "Checked" + std::to_string(places.size()));
     for (const OnnxAttribute& attribute : node.attributes) {
-      if (!attribute.graph && attribute.graphs.empty()) made.bytes(5, attribute.bytes);
+      if (!attribute.graph && attribute.graphs.empty())
+        made.bytes(NodeProto::kAttribute, attribute.bytes);
     }
-    made.bytes(5, text_attribute("serval_operator", node.op));
-    made.bytes(5, text_attribute("serval_node", name_of(node)));
-    made.bytes(5, text_attribute("serval_inputs", names));
-    made.bytes(5, integers_attribute("serval_places", places));
-    out.bytes(node_field, made.bytes(7, kGuardDomain).str());
+    made.bytes(NodeProto::kAttribute, text_attribute("serval_operator", node.op));
+    made.bytes(NodeProto::kAttribute, text_attribute("serval_node", name_of(node)));
+    made.bytes(NodeProto::kAttribute, text_attribute("serval_inputs", names));
+    made.bytes(NodeProto::kAttribute, integers_attribute("serval_places", places));
+    out.bytes(node_field, made.bytes(NodeProto::kDomain, kGuardDomain).str());
     out.bytes(node_field, renamed(node, through, output, {}));
     // The model's statement about the shape also applies to the guard's output.
     const KnownValue* known = types.find(node.inputs[through]);
     if (known == nullptr || known->type_bytes.empty()) return;
-    out.bytes(value_field, OnnxWriter().bytes(1, output).bytes(2, known->type_bytes).str());
+    out.bytes(value_field, OnnxWriter()
+                               .bytes(ValueInfoProto::kName, output)
+                               .bytes(ValueInfoProto::kType, known->type_bytes)
+                               .str());
   }
 
   // A node that has a result for zero rows which its kernel cannot compute: its second input is
@@ -352,12 +363,16 @@ class Rewriter {
     const std::string prefix = "serval_guarded_" + std::to_string(++guards_);
     const std::string axis = integer_attribute("axis", node.integer("axis", -1));
     const auto add = [&](OnnxWriter& made, std::string_view name, std::string_view op) {
-      made.bytes(3, name).bytes(4, op).bytes(5, axis).bytes(7, kGuardDomain);
+      made.bytes(NodeProto::kName, name)
+          .bytes(NodeProto::kOpType, op)
+          .bytes(NodeProto::kAttribute, axis)
+          .bytes(NodeProto::kDomain, kGuardDomain);
       out.bytes(node_field, made.str());
     };
     OnnxWriter before;
-    if (kind.sees_data) before.bytes(1, node.inputs[0]);
-    add(before.bytes(1, node.inputs[1]).bytes(2, prefix), prefix, kind.before);
+    if (kind.sees_data) before.bytes(NodeProto::kInput, node.inputs[0]);
+    add(before.bytes(NodeProto::kInput, node.inputs[1]).bytes(NodeProto::kOutput, prefix), prefix,
+        kind.before);
     std::vector<std::string> outputs;
     for (const std::string_view name : node.outputs) {
       outputs.push_back(name.empty() ? "" : prefix + "_" + std::to_string(outputs.size()));
@@ -366,7 +381,9 @@ class Rewriter {
     for (size_t i = 0; i < outputs.size(); ++i) {
       if (outputs[i].empty()) continue;
       OnnxWriter behind;
-      behind.bytes(1, node.inputs[1]).bytes(1, outputs[i]).bytes(2, node.outputs[i]);
+      behind.bytes(NodeProto::kInput, node.inputs[1])
+          .bytes(NodeProto::kInput, outputs[i])
+          .bytes(NodeProto::kOutput, node.outputs[i]);
       add(behind, outputs[i], kind.behind);
     }
   }
@@ -377,9 +394,9 @@ class Rewriter {
     OnnxWriter out;
     size_t inputs_seen = 0, outputs_seen = 0;
     (void)for_fields(node.bytes, [&](const WireField& field) {
-      const bool is_input = field.tag == wire_tag(onnx_field::kNodeInput, WireType::Bytes);
-      const bool is_output = field.tag == wire_tag(onnx_field::kNodeOutput, WireType::Bytes);
-      if (is_input && inputs_seen++ == index) out.bytes(onnx_field::kNodeInput, input);
+      const bool is_input = field.tag == wire_tag(NodeProto::kInput, WireType::Bytes);
+      const bool is_output = field.tag == wire_tag(NodeProto::kOutput, WireType::Bytes);
+      if (is_input && inputs_seen++ == index) out.bytes(NodeProto::kInput, input);
       else if (is_output && !outputs.empty()) out.bytes(field.number(), outputs[outputs_seen++]);
       else out.field(field);
       return true;
@@ -395,17 +412,17 @@ class Rewriter {
 Error refused(std::string why) {
   return make_error(
       ErrorCode::ModelInvalid,
-      "the model has operators that must be guarded (docs/explanation/robustness.md), and " +
+      "the model has operators that require guards (docs/explanation/robustness.md), but " +
           std::move(why));
 }
 
 Findings look(Bytes model, Divisions divisions) {
   Findings findings;
   const bool read = for_fields(model, [&](const WireField& field) {
-    if (field.tag == wire_tag(onnx_field::kModelGraph, WireType::Bytes)) {
-      look(field.bytes, onnx_field::kGraphNode, divisions, findings);
-    } else if (field.tag == wire_tag(onnx_field::kModelFunctions, WireType::Bytes)) {
-      look(field.bytes, onnx_field::kFunctionNode, divisions, findings);
+    if (field.tag == wire_tag(ModelProto::kGraph, WireType::Bytes)) {
+      look(field.bytes, GraphProto::kNode, divisions, findings);
+    } else if (field.tag == wire_tag(ModelProto::kFunctions, WireType::Bytes)) {
+      look(field.bytes, FunctionProto::kNode, divisions, findings);
     }
     return true;
   });
@@ -435,9 +452,9 @@ Result<GuardedModel> guard_model(Bytes model, Divisions divisions) {
   OnnxWriter out;
   const bool read = for_fields(model, [&](const WireField& field) {
     OnnxWriter inner;
-    if (field.tag == wire_tag(onnx_field::kModelGraph, WireType::Bytes)) {
+    if (field.tag == wire_tag(ModelProto::kGraph, WireType::Bytes)) {
       if (!rewriter.rewrite_graph(field.bytes, nullptr, inner)) return false;
-    } else if (field.tag == wire_tag(onnx_field::kModelFunctions, WireType::Bytes)) {
+    } else if (field.tag == wire_tag(ModelProto::kFunctions, WireType::Bytes)) {
       if (!rewriter.rewrite_function(field.bytes, inner)) return false;
     } else {
       out.field(field);
@@ -448,7 +465,7 @@ Result<GuardedModel> guard_model(Bytes model, Divisions divisions) {
   });
   if (!read) return refused("cannot be read");
   if (rewriter.guards() == 0) return guarded;
-  out.bytes(onnx_field::kModelOpset, Rewriter::opset());
+  out.bytes(ModelProto::kOpsetImport, Rewriter::opset());
   guarded.bytes = out.take();
   guarded.guards = rewriter.guards();
   guarded.custom_ops = true;

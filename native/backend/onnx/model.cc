@@ -40,17 +40,21 @@ bool read_attribute(Bytes bytes, OnnxAttribute& attribute) {
   attribute.bytes = bytes;
   return for_fields(bytes, [&attribute](const WireField& field) {
     switch (field.tag) {
-      case bytes_tag(1): attribute.name = text_of(field); break;
-      case varint_tag(3): attribute.integer = static_cast<int64_t>(field.value); break;
-      case bytes_tag(4): attribute.text = text_of(field); break;
-      case bytes_tag(5): attribute.tensor = field.bytes; break;
-      case bytes_tag(6): attribute.graph = field.bytes; break;
-      case varint_tag(8):
-      case bytes_tag(8): return add_integers(field, attribute.integers);
-      case bytes_tag(10): attribute.tensors.push_back(field.bytes); break;
-      case bytes_tag(11): attribute.graphs.push_back(field.bytes); break;
-      case varint_tag(20): attribute.type = static_cast<int32_t>(field.value); break;
-      case bytes_tag(21): attribute.reference = text_of(field); break;
+      case bytes_tag(AttributeProto::kName): attribute.name = text_of(field); break;
+      case varint_tag(AttributeProto::kI):
+        attribute.integer = static_cast<int64_t>(field.value);
+        break;
+      case bytes_tag(AttributeProto::kS): attribute.text = text_of(field); break;
+      case bytes_tag(AttributeProto::kT): attribute.tensor = field.bytes; break;
+      case bytes_tag(AttributeProto::kG): attribute.graph = field.bytes; break;
+      case varint_tag(AttributeProto::kInts):
+      case bytes_tag(AttributeProto::kInts): return add_integers(field, attribute.integers);
+      case bytes_tag(AttributeProto::kTensors): attribute.tensors.push_back(field.bytes); break;
+      case bytes_tag(AttributeProto::kGraphs): attribute.graphs.push_back(field.bytes); break;
+      case varint_tag(AttributeProto::kType):
+        attribute.type = static_cast<int32_t>(field.value);
+        break;
+      case bytes_tag(AttributeProto::kRefAttrName): attribute.reference = text_of(field); break;
       default: break;
     }
     return true;
@@ -61,8 +65,8 @@ bool read_attribute(Bytes bytes, OnnxAttribute& attribute) {
 bool read_external(Bytes bytes, OnnxTensor& tensor) {
   std::string_view key, value;
   const bool read = for_fields(bytes, [&](const WireField& field) {
-    if (field.tag == bytes_tag(1)) key = text_of(field);
-    if (field.tag == bytes_tag(2)) value = text_of(field);
+    if (field.tag == bytes_tag(proto::onnx::StringStringEntryProto::kKey)) key = text_of(field);
+    if (field.tag == bytes_tag(proto::onnx::StringStringEntryProto::kValue)) value = text_of(field);
     return true;
   });
   if (key == "location") tensor.location = value;
@@ -77,12 +81,13 @@ bool read_external(Bytes bytes, OnnxTensor& tensor) {
 bool read_shape(Bytes bytes, OnnxValue& value) {
   value.dims.emplace();
   return for_fields(bytes, [&value](const WireField& field) {
-    if (field.tag != bytes_tag(1)) return true;
+    if (field.tag != bytes_tag(TensorShapeProto::kDim)) return true;
     int64_t& dim = value.dims->emplace_back(-1);
     std::string_view& symbol = value.symbols.emplace_back();
     return for_fields(field.bytes, [&](const WireField& inner) {
-      if (inner.tag == varint_tag(1)) dim = static_cast<int64_t>(inner.value);
-      if (inner.tag == bytes_tag(2)) symbol = text_of(inner);
+      if (inner.tag == varint_tag(TensorShapeProto::Dimension::kDimValue))
+        dim = static_cast<int64_t>(inner.value);
+      if (inner.tag == bytes_tag(TensorShapeProto::Dimension::kDimParam)) symbol = text_of(inner);
       return true;
     });
   });
@@ -91,10 +96,11 @@ bool read_shape(Bytes bytes, OnnxValue& value) {
 bool read_type(Bytes bytes, OnnxValue& value) {
   value.type_bytes = bytes;
   return for_fields(bytes, [&value](const WireField& field) {
-    if (field.tag != bytes_tag(1)) return true;  // not a dense tensor
+    if (field.tag != bytes_tag(TypeProto::kTensorType)) return true;  // not a dense tensor
     return for_fields(field.bytes, [&value](const WireField& inner) {
-      if (inner.tag == varint_tag(1)) value.type = static_cast<OnnxType>(inner.value);
-      return inner.tag != bytes_tag(2) || read_shape(inner.bytes, value);
+      if (inner.tag == varint_tag(TypeProto::Tensor::kElemType))
+        value.type = static_cast<OnnxType>(inner.value);
+      return inner.tag != bytes_tag(TypeProto::Tensor::kShape) || read_shape(inner.bytes, value);
     });
   });
 }
@@ -104,22 +110,23 @@ enum class Part : uint8_t { Other, Model, Graph, Body, Function, Node, Attribute
 
 Part part_of(Part whole, uint32_t field) {
   switch (whole) {
-    case Part::Model: return field == 7 ? Part::Graph : field == 25 ? Part::Function : Part::Other;
+    case Part::Model:
+      if (field == ModelProto::kGraph) return Part::Graph;
+      return field == ModelProto::kFunctions ? Part::Function : Part::Other;
     case Part::Graph:
-      if (field == onnx_field::kGraphInitializer) return Part::Tensor;
-      return field == onnx_field::kGraphNode ? Part::Node : Part::Other;
+      if (field == GraphProto::kInitializer) return Part::Tensor;
+      return field == GraphProto::kNode ? Part::Node : Part::Other;
     case Part::Body:
-      if (field == onnx_field::kGraphInitializer) return Part::Value;
-      return field == onnx_field::kGraphNode ? Part::Node : Part::Other;
-    case Part::Function: return field == onnx_field::kFunctionNode ? Part::Node : Part::Other;
-    case Part::Node: return field == onnx_field::kNodeAttribute ? Part::Attribute : Part::Other;
+      if (field == GraphProto::kInitializer) return Part::Value;
+      return field == GraphProto::kNode ? Part::Node : Part::Other;
+    case Part::Function: return field == FunctionProto::kNode ? Part::Node : Part::Other;
+    case Part::Node: return field == NodeProto::kAttribute ? Part::Attribute : Part::Other;
     case Part::Attribute:
-      if (field == onnx_field::kAttributeTensor || field == onnx_field::kAttributeTensors) {
+      if (field == AttributeProto::kT || field == AttributeProto::kTensors) {
         return Part::Value;
       }
-      return field == onnx_field::kAttributeGraph || field == onnx_field::kAttributeGraphs
-                 ? Part::Body
-                 : Part::Other;
+      return field == AttributeProto::kG || field == AttributeProto::kGraphs ? Part::Body
+                                                                             : Part::Other;
     case Part::Tensor:
     case Part::Value:
     case Part::Other: return Part::Other;
@@ -158,11 +165,12 @@ class ExternalWalk {
     if (use == ExternalUse::Fail) return false;
     if (!writes_) return true;
     (void)for_fields(bytes, [&](const WireField& field) {
-      const bool external = field.number() == 13 || field.number() == 14;
+      const bool external = field.number() == TensorProto::kExternalData ||
+                            field.number() == TensorProto::kDataLocation;
       if (use == ExternalUse::Keep || !external) out.field(field);
       return true;
     });
-    if (use == ExternalUse::Inline) out.bytes(9, raw);
+    if (use == ExternalUse::Inline) out.bytes(TensorProto::kRawData, raw);
     return true;
   }
 
@@ -176,13 +184,14 @@ bool read_node(Bytes bytes, OnnxNode& node) {
   node.bytes = bytes;
   return for_fields(bytes, [&node](const WireField& field) {
     switch (field.tag) {
-      case bytes_tag(1): node.inputs.push_back(text_of(field)); break;
-      case bytes_tag(2): node.outputs.push_back(text_of(field)); break;
-      case bytes_tag(3): node.name = text_of(field); break;
-      case bytes_tag(4): node.op = text_of(field); break;
-      case bytes_tag(5): return read_attribute(field.bytes, node.attributes.emplace_back());
-      case bytes_tag(7): node.domain = text_of(field); break;
-      case bytes_tag(8): node.overload = text_of(field); break;
+      case bytes_tag(NodeProto::kInput): node.inputs.push_back(text_of(field)); break;
+      case bytes_tag(NodeProto::kOutput): node.outputs.push_back(text_of(field)); break;
+      case bytes_tag(NodeProto::kName): node.name = text_of(field); break;
+      case bytes_tag(NodeProto::kOpType): node.op = text_of(field); break;
+      case bytes_tag(NodeProto::kAttribute):
+        return read_attribute(field.bytes, node.attributes.emplace_back());
+      case bytes_tag(NodeProto::kDomain): node.domain = text_of(field); break;
+      case bytes_tag(NodeProto::kOverload): node.overload = text_of(field); break;
       default: break;
     }
     return true;
@@ -193,13 +202,17 @@ bool read_tensor(Bytes bytes, OnnxTensor& tensor) {
   tensor.bytes = bytes;
   return for_fields(bytes, [&tensor](const WireField& field) {
     switch (field.tag) {
-      case varint_tag(1):
-      case bytes_tag(1): return add_integers(field, tensor.dims);
-      case varint_tag(2): tensor.type = static_cast<OnnxType>(field.value); break;
-      case bytes_tag(8): tensor.name = text_of(field); break;
-      case bytes_tag(9): tensor.raw = field.bytes; break;
-      case bytes_tag(13): return read_external(field.bytes, tensor);
-      case varint_tag(14): tensor.external = field.value == 1; break;
+      case varint_tag(TensorProto::kDims):
+      case bytes_tag(TensorProto::kDims): return add_integers(field, tensor.dims);
+      case varint_tag(TensorProto::kDataType):
+        tensor.type = static_cast<OnnxType>(field.value);
+        break;
+      case bytes_tag(TensorProto::kName): tensor.name = text_of(field); break;
+      case bytes_tag(TensorProto::kRawData): tensor.raw = field.bytes; break;
+      case bytes_tag(TensorProto::kExternalData): return read_external(field.bytes, tensor);
+      case varint_tag(TensorProto::kDataLocation):
+        tensor.external = field.value == TensorProto::DataLocation::kExternal;
+        break;
       default: break;
     }
     return true;
@@ -208,8 +221,8 @@ bool read_tensor(Bytes bytes, OnnxTensor& tensor) {
 
 bool read_value(Bytes bytes, OnnxValue& value) {
   return for_fields(bytes, [&value](const WireField& field) {
-    if (field.tag == bytes_tag(1)) value.name = text_of(field);
-    return field.tag != bytes_tag(2) || read_type(field.bytes, value);
+    if (field.tag == bytes_tag(ValueInfoProto::kName)) value.name = text_of(field);
+    return field.tag != bytes_tag(ValueInfoProto::kType) || read_type(field.bytes, value);
   });
 }
 
@@ -227,8 +240,11 @@ bool read_integers(const OnnxTensor& tensor, std::vector<int64_t>& values) {
     default: return false;
   }
   return for_fields(tensor.bytes, [&values](const WireField& field) {
-    const uint32_t number = field.number();  // int32_data, int64_data, uint64_data
-    return (number != 5 && number != 7 && number != 11) || add_integers(field, values);
+    const uint32_t number = field.number();
+    const bool has_integers = number == TensorProto::kInt32Data ||
+                              number == TensorProto::kInt64Data ||
+                              number == TensorProto::kUint64Data;
+    return !has_integers || add_integers(field, values);
   });
 }
 
@@ -274,18 +290,26 @@ bool visit_external(Bytes model, const UseExternal& use, std::string* out) {
 }
 
 std::string integer_attribute(std::string_view name, int64_t value) {
-  return OnnxWriter().bytes(1, name).integer(3, value).integer(20, 2).take();
+  return OnnxWriter()
+      .bytes(AttributeProto::kName, name)
+      .integer(AttributeProto::kI, value)
+      .integer(AttributeProto::kType, AttributeProto::AttributeType::kInt)
+      .take();
 }
 
 std::string text_attribute(std::string_view name, std::string_view value) {
-  return OnnxWriter().bytes(1, name).bytes(4, value).integer(20, 3).take();
+  return OnnxWriter()
+      .bytes(AttributeProto::kName, name)
+      .bytes(AttributeProto::kS, value)
+      .integer(AttributeProto::kType, AttributeProto::AttributeType::kString)
+      .take();
 }
 
 std::string integers_attribute(std::string_view name, std::span<const int64_t> values) {
   OnnxWriter writer;
-  writer.bytes(1, name);
-  for (const int64_t value : values) writer.integer(8, value);
-  return writer.integer(20, 7).take();
+  writer.bytes(AttributeProto::kName, name);
+  for (const int64_t value : values) writer.integer(AttributeProto::kInts, value);
+  return writer.integer(AttributeProto::kType, AttributeProto::AttributeType::kInts).take();
 }
 
 }  // namespace serval::ort

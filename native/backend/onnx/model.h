@@ -1,6 +1,6 @@
 // A ModelProto as bytes: nodes, attributes and tensors are read in place, and a changed graph is
 // written as the fields of the old one with some of them replaced. Control plane, the loading
-// thread. Everything borrows the model's bytes. Source: onnx.proto3 (field numbers).
+// thread. Everything borrows the model's bytes.
 #pragma once
 
 #include <cstdint>
@@ -11,31 +11,44 @@
 #include <string_view>
 #include <vector>
 
+#include "base/bytes/generated/onnx.h"
 #include "base/bytes/wire_writer.h"
 
 namespace serval::ort {
 
 using Bytes = std::span<const uint8_t>;
 
+// The messages that are read and written.
+namespace AttributeProto = proto::onnx::AttributeProto;
+namespace FunctionProto = proto::onnx::FunctionProto;
+namespace GraphProto = proto::onnx::GraphProto;
+namespace ModelProto = proto::onnx::ModelProto;
+namespace NodeProto = proto::onnx::NodeProto;
+namespace OperatorSetIdProto = proto::onnx::OperatorSetIdProto;
+namespace TensorProto = proto::onnx::TensorProto;
+namespace TensorShapeProto = proto::onnx::TensorShapeProto;
+namespace TypeProto = proto::onnx::TypeProto;
+namespace ValueInfoProto = proto::onnx::ValueInfoProto;
+
 // TensorProto.DataType, as far as types are compared by name.
 enum class OnnxType : int32_t {
-  Unknown = 0,
-  Float = 1,
-  Uint8 = 2,
-  Int8 = 3,
-  Uint16 = 4,
-  Int16 = 5,
-  Int32 = 6,
-  Int64 = 7,
-  String = 8,
-  Bool = 9,
-  Float16 = 10,
-  Double = 11,
-  Uint32 = 12,
-  Uint64 = 13,
-  Complex64 = 14,
-  Complex128 = 15,
-  Bfloat16 = 16,
+  Unknown = TensorProto::DataType::kUndefined,
+  Float = TensorProto::DataType::kFloat,
+  Uint8 = TensorProto::DataType::kUint8,
+  Int8 = TensorProto::DataType::kInt8,
+  Uint16 = TensorProto::DataType::kUint16,
+  Int16 = TensorProto::DataType::kInt16,
+  Int32 = TensorProto::DataType::kInt32,
+  Int64 = TensorProto::DataType::kInt64,
+  String = TensorProto::DataType::kString,
+  Bool = TensorProto::DataType::kBool,
+  Float16 = TensorProto::DataType::kFloat16,
+  Double = TensorProto::DataType::kDouble,
+  Uint32 = TensorProto::DataType::kUint32,
+  Uint64 = TensorProto::DataType::kUint64,
+  Complex64 = TensorProto::DataType::kComplex64,
+  Complex128 = TensorProto::DataType::kComplex128,
+  Bfloat16 = TensorProto::DataType::kBfloat16,
 };
 
 // A TensorProto. Values are only read on demand.
@@ -90,19 +103,6 @@ struct OnnxValue {
   std::vector<std::string_view> symbols;  // per dim, "" if it has none
   Bytes type_bytes;                       // the TypeProto
 };
-
-// Field numbers of the messages that are read.
-namespace onnx_field {
-inline constexpr uint32_t kModelGraph = 7, kModelOpset = 8, kModelFunctions = 25;
-inline constexpr uint32_t kGraphNode = 1, kGraphInitializer = 5, kGraphInput = 11,
-                          kGraphOutput = 12, kGraphValueInfo = 13;
-inline constexpr uint32_t kFunctionName = 1, kFunctionInput = 4, kFunctionOutput = 5,
-                          kFunctionNode = 7, kFunctionOpset = 9, kFunctionDomain = 10,
-                          kFunctionValueInfo = 12, kFunctionOverload = 13;
-inline constexpr uint32_t kNodeInput = 1, kNodeOutput = 2, kNodeAttribute = 5;
-inline constexpr uint32_t kAttributeTensor = 5, kAttributeGraph = 6, kAttributeTensors = 10,
-                          kAttributeGraphs = 11;
-}  // namespace onnx_field
 
 // Each returns false if the bytes are not such a message.
 bool read_node(Bytes bytes, OnnxNode& node);

@@ -163,10 +163,10 @@ bool OnnxTypes::add_graph(Bytes graph) {
   return for_fields(graph, [this](const WireField& field) {
     if (field.type() != WireType::Bytes) return true;
     switch (field.number()) {
-      case onnx_field::kGraphInput: return add_declared(field, outer_ == nullptr);
-      case onnx_field::kGraphOutput:
-      case onnx_field::kGraphValueInfo: return add_declared(field, false);
-      case onnx_field::kGraphInitializer: {
+      case GraphProto::kInput: return add_declared(field, outer_ == nullptr);
+      case GraphProto::kOutput:
+      case GraphProto::kValueInfo: return add_declared(field, false);
+      case GraphProto::kInitializer: {
         OnnxTensor tensor;
         if (!read_tensor(field.bytes, tensor)) return false;
         KnownValue& known = values_[tensor.name];
@@ -182,7 +182,7 @@ bool OnnxTypes::add_graph(Bytes graph) {
 
 bool OnnxTypes::add_function(Bytes function) {
   return for_fields(function, [this](const WireField& field) {
-    if (field.tag != wire_tag(onnx_field::kFunctionValueInfo, WireType::Bytes)) return true;
+    if (field.tag != wire_tag(FunctionProto::kValueInfo, WireType::Bytes)) return true;
     return add_declared(field, false);
   });
 }
@@ -197,7 +197,7 @@ void OnnxTypes::add_type(std::string_view name, OnnxType type) {
 void OnnxTypes::add_outputs_of(const OnnxNode& node, Bytes body, size_t skipped) {
   size_t index = 0;
   (void)for_fields(body, [&](const WireField& field) {
-    if (field.tag != wire_tag(onnx_field::kGraphOutput, WireType::Bytes)) return true;
+    if (field.tag != wire_tag(GraphProto::kOutput, WireType::Bytes)) return true;
     OnnxValue value;
     if (!read_value(field.bytes, value)) return false;
     const size_t place = index++;
@@ -285,11 +285,11 @@ bool OnnxFunctions::read_function(Bytes bytes, Function& function, std::string& 
   const bool read = for_fields(bytes, [&](const WireField& field) {
     if (field.type() != WireType::Bytes) return true;
     switch (field.number()) {
-      case onnx_field::kFunctionName: name = text_of(field); break;
-      case onnx_field::kFunctionDomain: domain = text_of(field); break;
-      case onnx_field::kFunctionOverload: overload = text_of(field); break;
-      case onnx_field::kFunctionInput: function.inputs.push_back(text_of(field)); break;
-      case onnx_field::kFunctionOutput: function.outputs.push_back(text_of(field)); break;
+      case FunctionProto::kName: name = text_of(field); break;
+      case FunctionProto::kDomain: domain = text_of(field); break;
+      case FunctionProto::kOverload: overload = text_of(field); break;
+      case FunctionProto::kInput: function.inputs.push_back(text_of(field)); break;
+      case FunctionProto::kOutput: function.outputs.push_back(text_of(field)); break;
       default: break;
     }
     return true;
@@ -309,13 +309,13 @@ bool OnnxFunctions::add(Bytes bytes) {
 
 bool OnnxFunctions::read(Bytes model) {
   const bool read = for_fields(model, [this](const WireField& field) {
-    return field.tag != wire_tag(onnx_field::kModelFunctions, WireType::Bytes) || add(field.bytes);
+    return field.tag != wire_tag(ModelProto::kFunctions, WireType::Bytes) || add(field.bytes);
   });
   if (!read || functions_.empty()) return read;
   const bool followed = for_fields(model, [this](const WireField& field) {
-    if (field.tag != wire_tag(onnx_field::kModelGraph, WireType::Bytes)) return true;
+    if (field.tag != wire_tag(ModelProto::kGraph, WireType::Bytes)) return true;
     OnnxTypes types(*this);
-    return types.add_graph(field.bytes) && follow(field.bytes, onnx_field::kGraphNode, types);
+    return types.add_graph(field.bytes) && follow(field.bytes, GraphProto::kNode, types);
   });
   follows_ = false;
   return followed && readable_;
@@ -328,7 +328,7 @@ bool OnnxFunctions::follow(Bytes graph, uint32_t node_field, OnnxTypes& types) {
     if (!read_node(field.bytes, node)) return false;
     const auto follow_body = [&](Bytes body) {
       OnnxTypes inner(&types);
-      return inner.add_graph(body) && follow(body, onnx_field::kGraphNode, inner);
+      return inner.add_graph(body) && follow(body, GraphProto::kNode, inner);
     };
     for (const OnnxAttribute& attribute : node.attributes) {
       if (attribute.graph && !follow_body(*attribute.graph)) return false;
@@ -374,7 +374,7 @@ const std::vector<OnnxType>& OnnxFunctions::run(Function& function,
   OnnxTypes types(*this);
   bool read = types.add_function(function.bytes);
   for (size_t i = 0; i < inputs.size(); ++i) types.add_type(function.inputs[i], inputs[i]);
-  read = read && follow(function.bytes, onnx_field::kFunctionNode, types);
+  read = read && follow(function.bytes, FunctionProto::kNode, types);
   readable_ &= read;
   --depth_;
   for (size_t i = 0; read && i < unknown.size(); ++i) {

@@ -96,13 +96,14 @@ OrtStatus* read_dims(const OrtRuntime& runtime, const OrtTensorTypeAndShapeInfo*
 std::string instead_of(ONNXType kind, bool input) {
   if (input) {
     return kind == ONNX_TYPE_OPTIONAL
-               ? "; have the model take the tensor itself, or give the input a default (an "
+               ? "; change the model to accept the tensor itself, or give the input a default (an "
                  "initializer of its name)"
-               : "; have the model take a tensor and make the " + std::string(value_kind(kind)) +
-                     " of it (SplitToSequence)";
+               : "; change the model to accept a tensor and create the " +
+                     std::string(value_kind(kind)) + " from it (SplitToSequence)";
   }
-  return "; have the model give tensors (ConcatFromSequence, SequenceAt or OptionalGetElement "
-         "behind it; skl2onnx and onnxmltools: options={'zipmap': False} or zipmap=False)";
+  return "; change the model to return tensors (ConcatFromSequence, SequenceAt or "
+         "OptionalGetElement "
+         "after it; skl2onnx and onnxmltools: options={'zipmap': False} or zipmap=False)";
 }
 
 // The properties of one tensor. If `kind` is not tensor, the rest is not read.
@@ -140,7 +141,7 @@ Status read_tensor(const OrtRuntime& runtime, const OrtSession& session, const S
     const bool complex = element == ONNX_TENSOR_ELEMENT_DATA_TYPE_COMPLEX64 ||
                          element == ONNX_TENSOR_ELEMENT_DATA_TYPE_COMPLEX128;
     const std::string instead = complex ? "real and imaginary parts as floats"
-                                        : "a type that clients have, and a Cast inside the model";
+                                        : "a supported type, and a Cast inside the model";
     return signature_invalid(what + " has element type " + element_type_name(element) +
                              ", which is not served; expected " + instead);
   }

@@ -161,7 +161,7 @@ class ExternalFinder {
     const bool climbs = std::find(relative.begin(), relative.end(), "..") != relative.end();
     std::string why;
     if (location.empty()) why = "no location";
-    if (!tensor.bad_entry.empty()) why = "'" + std::string(tensor.bad_entry) + "' is no number";
+    if (!tensor.bad_entry.empty()) why = "'" + std::string(tensor.bad_entry) + "' is not a number";
     if (relative.is_absolute() || climbs) why = "expected a file in the model's folder";
     std::error_code failed;
     const fs::path real = why.empty() ? fs::canonical(folder_ / relative, failed) : fs::path();
@@ -219,7 +219,7 @@ Status read_file(const std::string& path, ByteBuffer& content) {
   if (data == nullptr) return problem("no memory to read it");
   Result<size_t> got = read_at(file.get(), 0, {data, bytes}, "model file " + path);
   if (!got.ok()) return std::move(got.error());
-  return got.value() == bytes ? ok_status() : problem("grew shorter while it was read");
+  return got.value() == bytes ? ok_status() : problem("was truncated while it was read");
 }
 
 // Separates a model's external data from its bytes.

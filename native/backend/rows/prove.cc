@@ -35,15 +35,15 @@ std::optional<Value> rows_input(const GraphTensor& input, Symbols& symbols) {
 // Inputs that requests of a batch omit are constants, including those without an initializer.
 void add_left_out(ort::Bytes model, std::unordered_map<std::string_view, Value>& inputs) {
   (void)for_fields(model, [&](const WireField& field) {
-    if (field.tag != bytes_tag(ort::onnx_field::kModelGraph)) return true;
+    if (field.tag != bytes_tag(ort::ModelProto::kGraph)) return true;
     std::vector<std::string_view> names;
     (void)for_fields(field.bytes, [&](const WireField& inner) {
       ort::OnnxValue value;
-      if (inner.tag == bytes_tag(ort::onnx_field::kGraphInput) && read_value(inner.bytes, value)) {
+      if (inner.tag == bytes_tag(ort::GraphProto::kInput) && read_value(inner.bytes, value)) {
         names.push_back(value.name);
       }
       ort::OnnxTensor tensor;
-      if (inner.tag == bytes_tag(ort::onnx_field::kGraphInitializer) &&
+      if (inner.tag == bytes_tag(ort::GraphProto::kInitializer) &&
           read_tensor(inner.bytes, tensor)) {
         std::erase(names, tensor.name);
       }
@@ -96,19 +96,18 @@ TensorSpec spec_of(const ort::OnnxValue& value) {
 bool read_ends(ort::Bytes graph, GraphEnds& ends) {
   std::vector<std::string> given;
   const bool read = for_fields(graph, [&](const WireField& field) {
-    namespace f = ort::onnx_field;
     ort::OnnxValue value;
     ort::OnnxTensor tensor;
     switch (field.tag) {
-      case bytes_tag(f::kGraphInput):
+      case bytes_tag(ort::GraphProto::kInput):
         if (!read_value(field.bytes, value)) return false;
         ends.inputs.push_back(spec_of(value));
         return true;
-      case bytes_tag(f::kGraphOutput):
+      case bytes_tag(ort::GraphProto::kOutput):
         if (!read_value(field.bytes, value)) return false;
         ends.outputs.emplace_back(value.name);
         return true;
-      case bytes_tag(f::kGraphInitializer):
+      case bytes_tag(ort::GraphProto::kInitializer):
         if (!read_tensor(field.bytes, tensor)) return false;
         given.emplace_back(tensor.name);
         return true;
@@ -127,7 +126,7 @@ bool read_ends(ort::Bytes graph, GraphEnds& ends) {
 RowsProof prove_model(ort::Bytes model, const ReadConstant& read_constant) {
   GraphEnds ends;
   const bool read = for_fields(model, [&ends](const WireField& field) {
-    return field.tag != bytes_tag(ort::onnx_field::kModelGraph) || read_ends(field.bytes, ends);
+    return field.tag != bytes_tag(ort::ModelProto::kGraph) || read_ends(field.bytes, ends);
   });
   if (!read) return unproved(false, "the model cannot be read");
   Question question{model, {}, std::move(ends.outputs), read_constant};

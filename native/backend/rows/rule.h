@@ -1,5 +1,5 @@
 // The rules of operators: when row i of an output depends on row i of the inputs alone. One file
-// per family; table.cc combines them. Control plane; pure.
+// per family; all_rules.cc combines them. Control plane; pure.
 #pragma once
 
 #include <functional>

@@ -78,8 +78,9 @@ void read_opset(Bytes bytes, Opsets& opsets) {
   std::string_view domain;
   int64_t version = 0;
   (void)for_fields(bytes, [&](const WireField& field) {
-    if (field.tag == bytes_tag(1)) domain = text_of(field);
-    if (field.number() == 2) version = static_cast<int64_t>(field.value);
+    if (field.tag == bytes_tag(ort::OperatorSetIdProto::kDomain)) domain = text_of(field);
+    if (field.number() == ort::OperatorSetIdProto::kVersion)
+      version = static_cast<int64_t>(field.value);
     return true;
   });
   if (domain == "ai.onnx") domain = "";
@@ -96,25 +97,28 @@ std::string function_key(std::string_view domain, std::string_view name,
 
 bool Walk::open(Bytes model) {
   return for_fields(model, [this](const WireField& field) {
-    if (field.tag == bytes_tag(ort::onnx_field::kModelGraph)) graph_ = field.bytes;
-    if (field.tag == bytes_tag(ort::onnx_field::kModelOpset)) read_opset(field.bytes, opsets_);
-    return field.tag != bytes_tag(ort::onnx_field::kModelFunctions) || read_function(field.bytes);
+    if (field.tag == bytes_tag(ort::ModelProto::kGraph)) graph_ = field.bytes;
+    if (field.tag == bytes_tag(ort::ModelProto::kOpsetImport)) read_opset(field.bytes, opsets_);
+    return field.tag != bytes_tag(ort::ModelProto::kFunctions) || read_function(field.bytes);
   });
 }
 
 bool Walk::read_function(Bytes bytes) {
-  namespace f = ort::onnx_field;
   Function function;
   function.bytes = bytes;
   std::string_view name, domain, overload;
   const bool read = for_fields(bytes, [&](const WireField& field) {
     switch (field.tag) {
-      case bytes_tag(f::kFunctionName): name = text_of(field); break;
-      case bytes_tag(f::kFunctionDomain): domain = text_of(field); break;
-      case bytes_tag(f::kFunctionOverload): overload = text_of(field); break;
-      case bytes_tag(f::kFunctionInput): function.inputs.push_back(text_of(field)); break;
-      case bytes_tag(f::kFunctionOutput): function.outputs.push_back(text_of(field)); break;
-      case bytes_tag(f::kFunctionOpset): read_opset(field.bytes, function.opsets); break;
+      case bytes_tag(ort::FunctionProto::kName): name = text_of(field); break;
+      case bytes_tag(ort::FunctionProto::kDomain): domain = text_of(field); break;
+      case bytes_tag(ort::FunctionProto::kOverload): overload = text_of(field); break;
+      case bytes_tag(ort::FunctionProto::kInput): function.inputs.push_back(text_of(field)); break;
+      case bytes_tag(ort::FunctionProto::kOutput):
+        function.outputs.push_back(text_of(field));
+        break;
+      case bytes_tag(ort::FunctionProto::kOpsetImport):
+        read_opset(field.bytes, function.opsets);
+        break;
       default: break;
     }
     return true;
@@ -126,7 +130,7 @@ bool Walk::read_function(Bytes bytes) {
 bool Walk::run_model(std::unordered_map<std::string_view, Value> inputs) {
   top_.values = std::move(inputs);
   top_.opsets = &opsets_;
-  return run_graph(graph_, ort::onnx_field::kGraphNode, top_, nullptr);
+  return run_graph(graph_, ort::GraphProto::kNode, top_, nullptr);
 }
 
 // Reads integers if there are few; requests a constant that is in another file.
@@ -159,30 +163,31 @@ Value Walk::constant(const OnnxTensor& tensor) {
 
 bool Walk::run_graph(Bytes graph, uint32_t node_field, Scope& scope,
                      std::vector<std::string_view>* outputs) {
-  namespace f = ort::onnx_field;
-  const bool is_function = node_field == f::kFunctionNode;
+  const bool is_function = node_field == ort::FunctionProto::kNode;
   std::vector<OnnxNode> nodes;
   const bool read = for_fields(graph, [&](const WireField& field) {
     if (field.tag == bytes_tag(node_field)) {
       return read_node(field.bytes, nodes.emplace_back());
     }
     if (is_function) return true;
-    if (field.tag == bytes_tag(f::kGraphInitializer)) {
+    if (field.tag == bytes_tag(ort::GraphProto::kInitializer)) {
       OnnxTensor tensor;
       if (!read_tensor(field.bytes, tensor)) return false;
       scope.values.try_emplace(tensor.name, constant(tensor));
     }
-    if (field.tag == bytes_tag(15)) {  // a sparse initializer: its values are a named tensor
+    if (field.tag ==
+        bytes_tag(ort::GraphProto::kSparseInitializer)) {  // its values are a named tensor
       (void)for_fields(field.bytes, [&](const WireField& inner) {
         OnnxTensor tensor;
-        if (inner.tag == bytes_tag(1) && read_tensor(inner.bytes, tensor)) {
+        if (inner.tag == bytes_tag(proto::onnx::SparseTensorProto::kValues) &&
+            read_tensor(inner.bytes, tensor)) {
           scope.values.try_emplace(tensor.name, Value::same());
         }
         return true;
       });
     }
     ort::OnnxValue value;
-    if (field.tag == bytes_tag(f::kGraphOutput) && outputs != nullptr) {
+    if (field.tag == bytes_tag(ort::GraphProto::kOutput) && outputs != nullptr) {
       if (!read_value(field.bytes, value)) return false;
       outputs->push_back(value.name);
     }
@@ -251,7 +256,7 @@ const Value* Walk::captured(const OnnxNode& node, const Scope& scope) const {
   const std::function<void(Bytes)> look = [&](Bytes graph) {
     (void)for_fields(graph, [&](const WireField& field) {
       OnnxNode inner;
-      if (field.tag != bytes_tag(ort::onnx_field::kGraphNode)) return true;
+      if (field.tag != bytes_tag(ort::GraphProto::kNode)) return true;
       if (!read_node(field.bytes, inner)) return true;
       for (const std::string_view name : inner.inputs) {
         const Value* value = scope.find(name);
@@ -410,14 +415,14 @@ std::vector<Value> Walk::run_body(Bytes graph, std::vector<Value> inputs, const 
   std::vector<std::string_view> names, outputs;
   bool read = for_fields(graph, [&](const WireField& field) {
     ort::OnnxValue value;
-    if (field.tag != bytes_tag(ort::onnx_field::kGraphInput)) return true;
+    if (field.tag != bytes_tag(ort::GraphProto::kInput)) return true;
     if (!read_value(field.bytes, value)) return false;
     names.push_back(value.name);
     return true;
   });
   if (names.size() < inputs.size()) unproven("the body has too few inputs");
   for (size_t i = 0; i < inputs.size(); ++i) scope.values.emplace(names[i], std::move(inputs[i]));
-  read = read && run_graph(graph, ort::onnx_field::kGraphNode, scope, &outputs);
+  read = read && run_graph(graph, ort::GraphProto::kNode, scope, &outputs);
   if (!read) unproven("the body cannot be read");
   std::vector<Value> values;
   for (const std::string_view name : outputs) {
@@ -442,7 +447,7 @@ void Walk::run_function(const OnnxNode& node, const Function& function, Scope& s
   }
   std::vector<OnnxNode> nodes;
   const bool read = for_fields(function.bytes, [&](const WireField& field) {
-    return field.tag != bytes_tag(ort::onnx_field::kFunctionNode) ||
+    return field.tag != bytes_tag(ort::FunctionProto::kNode) ||
            read_node(field.bytes, nodes.emplace_back());
   });
   if (!read) unproven("the function cannot be read");

@@ -1,17 +1,31 @@
 // Parses tf.train.Example messages. Hot path, any thread.
 #include "base/bytes/example_wire.h"
-#include "base/bytes/views.h"
 
 #include <bit>
 #include <cstring>
 
+#include "base/bytes/generated/map_entry.h"
+#include "base/bytes/generated/tensorflow.h"
+#include "base/bytes/generated/tensorflow_example.h"
+#include "base/bytes/views.h"
+
 namespace serval {
 namespace {
 
-constexpr uint32_t delimited_tag(uint32_t field) { return wire_tag(field, WireType::Bytes); }
-constexpr uint8_t kFixed32Tag = wire_tag(1, WireType::Fixed32);
-constexpr uint8_t kVarintTag = wire_tag(1, WireType::Varint);
-constexpr uint8_t kFirstDelimited = delimited_tag(1);
+using proto::tensorflow::BytesList::kValue;
+static_assert(kValue == proto::tensorflow::FloatList::kValue &&
+              kValue == proto::tensorflow::Int64List::kValue);
+
+constexpr uint32_t kKeyTag = bytes_tag(proto::MapEntry::kKey);
+constexpr uint32_t kEntryValueTag = bytes_tag(proto::MapEntry::kValue);
+// The values of a list: numbers one by one, or texts and packed numbers.
+constexpr uint8_t kFixed32Tag = wire_tag(kValue, WireType::Fixed32);
+constexpr uint8_t kVarintTag = wire_tag(kValue, WireType::Varint);
+constexpr uint8_t kDelimitedTag = bytes_tag(kValue);
+// Example.features and SequenceExample.context have the same number.
+constexpr uint32_t kFeaturesTag = bytes_tag(proto::tensorflow::Example::kFeatures);
+static_assert(kFeaturesTag == bytes_tag(proto::tensorflow::SequenceExample::kContext));
+constexpr uint32_t kFeatureTag = bytes_tag(proto::tensorflow::Features::kFeature);
 
 uint64_t mix(std::string_view key) {
   uint64_t hash = 0x9e3779b97f4a7c15u ^ key.size();
@@ -36,9 +50,9 @@ bool read_entry(std::span<const uint8_t> entry, std::string_view& key, FeatureBy
   for (int i = 0; i < 2; ++i) {
     uint64_t tag = 0;
     std::span<const uint8_t> bytes;
-    if (!cursor.varint(tag) || (tag != delimited_tag(1) && tag != delimited_tag(2))) return false;
+    if (!cursor.varint(tag) || (tag != kKeyTag && tag != kEntryValueTag)) return false;
     if (!cursor.bytes(bytes)) return false;
-    if (tag == delimited_tag(1)) {
+    if (tag == kKeyTag) {
       key = {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
       has_key = true;
     } else {
@@ -61,7 +75,7 @@ ExampleFault read_features(std::span<const uint8_t> features, const FeatureIndex
     std::span<const uint8_t> entry;
     std::string_view key;
     FeatureBytes value;
-    if (!cursor.varint(tag) || tag != delimited_tag(1) || !cursor.bytes(entry) ||
+    if (!cursor.varint(tag) || tag != kFeatureTag || !cursor.bytes(entry) ||
         !read_entry(entry, key, value)) {
       return ExampleFault::Malformed;
     }
@@ -84,7 +98,7 @@ bool count_strings(std::span<const uint8_t> run, uint32_t& count) {
   WireCursor cursor(run);
   for (; !cursor.done(); ++count) {
     std::span<const uint8_t> value;
-    if (*cursor.at++ != kFirstDelimited || !cursor.bytes(value)) return false;
+    if (*cursor.at++ != kDelimitedTag || !cursor.bytes(value)) return false;
   }
   return true;
 }
@@ -95,7 +109,7 @@ bool open_numbers(std::span<const uint8_t> values, FeatureList& list) {
   const uint8_t single = list.kind == DType::Fp32 ? kFixed32Tag : kVarintTag;
   if (values.empty()) return true;
   WireCursor cursor(values);
-  list.packed = *values.data() == kFirstDelimited;
+  list.packed = *values.data() == kDelimitedTag;
   if (list.packed) {
     ++cursor.at;
     if (!cursor.bytes(list.run)) return false;
@@ -148,7 +162,7 @@ ExampleFault find_features(std::string_view example, const FeatureIndex& index,
   while (!cursor.done()) {
     uint64_t tag = 0;
     if (!cursor.varint(tag) || tag == 0) return ExampleFault::Malformed;
-    if (tag != delimited_tag(1)) {
+    if (tag != kFeaturesTag) {
       if (!cursor.skip(tag)) return ExampleFault::Malformed;
       continue;
     }
@@ -168,7 +182,7 @@ std::vector<std::string_view> feature_names(std::string_view example, size_t cou
   uint64_t tag = 0;
   while (!cursor.done() && cursor.varint(tag)) {
     std::span<const uint8_t> features, entry;
-    if (tag != delimited_tag(1)) {
+    if (tag != kFeaturesTag) {
       if (!cursor.skip(tag)) return names;
       continue;
     }
@@ -191,7 +205,7 @@ bool find_feature_lists(std::string_view example, const FeatureIndex& index, Exa
     uint64_t tag = 0;
     std::span<const uint8_t> lists;
     if (!cursor.varint(tag) || tag == 0) return false;
-    if (tag != delimited_tag(2)) {
+    if (tag != bytes_tag(proto::tensorflow::SequenceExample::kFeatureLists)) {
       if (!cursor.skip(tag)) return false;
       continue;
     }
@@ -201,8 +215,8 @@ bool find_feature_lists(std::string_view example, const FeatureIndex& index, Exa
       std::span<const uint8_t> entry;
       std::string_view key;
       FeatureBytes value;
-      if (!inner.varint(tag) || tag != delimited_tag(1) || !inner.bytes(entry) ||
-          !read_entry(entry, key, value)) {
+      if (!inner.varint(tag) || tag != bytes_tag(proto::tensorflow::FeatureLists::kFeatureList) ||
+          !inner.bytes(entry) || !read_entry(entry, key, value)) {
         return false;
       }
       const int column = index.find(key, -1);
@@ -215,9 +229,9 @@ bool find_feature_lists(std::string_view example, const FeatureIndex& index, Exa
 DType feature_kind(FeatureBytes feature) {
   if (feature.bytes == 0) return DType::Invalid;
   switch (*feature.data) {
-    case delimited_tag(1): return DType::Bytes;
-    case delimited_tag(2): return DType::Fp32;
-    case delimited_tag(3): return DType::Int64;
+    case bytes_tag(proto::tensorflow::Feature::kBytesList): return DType::Bytes;
+    case bytes_tag(proto::tensorflow::Feature::kFloatList): return DType::Fp32;
+    case bytes_tag(proto::tensorflow::Feature::kInt64List): return DType::Int64;
     default: return DType::Invalid;
   }
 }

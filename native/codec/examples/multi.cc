@@ -17,12 +17,11 @@ namespace {
 
 using Bytes = std::span<const uint8_t>;
 
-constexpr uint32_t kTasks = 1;                                         // MultiInferenceRequest
-constexpr uint32_t kTaskModel = 1, kTaskMethod = 2;                    // InferenceTask
-constexpr uint32_t kResults = 1;                                       // MultiInferenceResponse
-constexpr uint32_t kResultModel = 1, kClassified = 2, kRegressed = 3;  // InferenceResult
-// fields of a task's response
-constexpr uint32_t kResponseResult = 1, kResponseModel = 2;
+// Both kinds of a task's response have the same fields.
+constexpr uint32_t kResponseResult = serving::ClassificationResponse::kResult;
+constexpr uint32_t kResponseModel = serving::ClassificationResponse::kModelSpec;
+static_assert(kResponseResult == serving::RegressionResponse::kResult &&
+              kResponseModel == serving::RegressionResponse::kModelSpec);
 constexpr std::string_view kClassifyMethod = "tensorflow/serving/classify";
 constexpr std::string_view kRegressMethod = "tensorflow/serving/regress";
 constexpr const char* kRequest = "MultiInferenceRequest";
@@ -33,9 +32,9 @@ bool read_task(Bytes bytes, const uint8_t* origin, WireFault& fault, TfTask& out
   WireField field;
   bool good = true;
   while (good && reader.next(field)) {
-    if (field.tag == bytes_tag(kTaskModel)) {
+    if (field.tag == bytes_tag(serving::InferenceTask::kModelSpec)) {
       good = read_tf_model(field.bytes, origin, fault, out.model);
-    } else if (field.tag == bytes_tag(kTaskMethod)) {
+    } else if (field.tag == bytes_tag(serving::InferenceTask::kMethodName)) {
       good = reader.text(field, out.method_name);
     }
   }
@@ -80,7 +79,7 @@ Status read_tf_tasks(Bytes message, std::vector<TfTask>& tasks) {
   WireField field;
   bool good = true;
   while (good && reader.next(field)) {
-    if (field.tag != bytes_tag(kTasks)) continue;
+    if (field.tag != bytes_tag(serving::MultiInferenceRequest::kTasks)) continue;
     if (tasks.size() == kTasksMax) {
       return invalid_argument("MultiInferenceRequest: expected at most " +
                               std::to_string(kTasksMax) + " tasks, got more");
@@ -130,9 +129,11 @@ Status append_tf_result(Method method, Bytes response, const Limits& limits, Byt
   if (status.ok()) status = grow_response(kResponse, bytes, limits, out, place);
   if (!status.ok()) return status;
   WireWriter writer{place};
-  writer.head(kResults, entry);
-  writer.bytes(kResultModel, text_of(model));
-  writer.bytes(method == Method::Classify ? kClassified : kRegressed, text_of(result));
+  writer.head(serving::MultiInferenceResponse::kResults, entry);
+  writer.bytes(serving::InferenceResult::kModelSpec, text_of(model));
+  writer.bytes(method == Method::Classify ? serving::InferenceResult::kClassificationResult
+                                          : serving::InferenceResult::kRegressionResult,
+               text_of(result));
   return {};
 }
 

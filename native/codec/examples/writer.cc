@@ -2,6 +2,8 @@
 // a feature are computed again when it is written, from nodes that are in memory.
 #include "codec/examples/writer.h"
 
+#include "base/bytes/generated/map_entry.h"
+#include "base/bytes/generated/tensorflow.h"
 #include "codec/json/echo.h"
 #include "codec/json/text.h"
 #include "codec/serving/json_request.h"
@@ -10,15 +12,21 @@ namespace serval {
 
 namespace {
 
-constexpr uint32_t kFeatures = 1, kFeature = 1;  // Example, Features
-constexpr uint32_t kMapKey = 1, kMapValue = 2;
-constexpr uint32_t kListValue = 1;  // of every list
+namespace Feature = proto::tensorflow::Feature;
+namespace MapEntry = proto::MapEntry;
+
+// Every kind of list has its values in the same field.
+constexpr uint32_t kListValue = proto::tensorflow::BytesList::kValue;
+static_assert(kListValue == proto::tensorflow::FloatList::kValue &&
+              kListValue == proto::tensorflow::Int64List::kValue);
+
+// The field of Feature that holds the list.
 enum class FeatureKind : uint32_t {
   None = 0,
-  ByteStrings = 1,
-  Float = 2,
-  Int64 = 3
-};  // field numbers
+  ByteStrings = Feature::kBytesList,
+  Float = Feature::kFloatList,
+  Int64 = Feature::kInt64List
+};
 
 const char* kind_name(FeatureKind kind) {
   switch (kind) {
@@ -177,14 +185,14 @@ uint64_t example_bytes(const JsonDocument& document, const JsonNode& value) {
 
 void write_example(WireWriter& writer, const JsonDocument& document, const JsonNode& value) {
   if (value.children == 0) return;
-  writer.head(kFeatures, features_bytes(document, value));
+  writer.head(proto::tensorflow::Example::kFeatures, features_bytes(document, value));
   for (const JsonNode* at = document.child(value); at != nullptr; at = document.sibling(*at)) {
     const Elements elements(document, *at);
     const FeatureKind kind = elements.kind();
     const ListBytes bytes = list_bytes(elements, kind);
-    writer.head(kFeature, entry_bytes(*at, kind, bytes));
-    writer.bytes(kMapKey, at->key);
-    writer.head(kMapValue, kind == FeatureKind::None ? 0 : wire_field_bytes(bytes.list));
+    writer.head(proto::tensorflow::Features::kFeature, entry_bytes(*at, kind, bytes));
+    writer.bytes(MapEntry::kKey, at->key);
+    writer.head(MapEntry::kValue, kind == FeatureKind::None ? 0 : wire_field_bytes(bytes.list));
     if (kind != FeatureKind::None) write_list(writer, elements, kind, bytes);
   }
 }

@@ -4,6 +4,7 @@
 // Source: tfserving.md 1.3, 1.5, 1.10, 9; upstream's util/json_tensor.cc.
 #include <algorithm>
 
+#include "base/generated/grpc_code.h"
 #include "codec/json/echo.h"
 #include "codec/serving/json.h"
 #include "codec/serving/json_request.h"
@@ -22,10 +23,11 @@ bool is_named_object(const PlainBody& body, const JsonNode& value) {
 Error element_error(size_t element, const std::string* key, const Error& error) {
   if (error.code == ErrorCode::Internal) return error;
   const bool unimplemented = error.code == ErrorCode::Unimplemented;
-  return invalid_argument(
-      "Failed to process element: " + std::to_string(element) +
-      (key != nullptr ? " key: " + *key : std::string()) + " of 'instances' list. Error: " +
-      (unimplemented ? "UNIMPLEMENTED: " : "INVALID_ARGUMENT: ") + error.message);
+  const size_t code = unimplemented ? grpc_code::kUnimplemented : grpc_code::kInvalidArgument;
+  return invalid_argument("Failed to process element: " + std::to_string(element) +
+                          (key != nullptr ? " key: " + *key : std::string()) +
+                          " of 'instances' list. Error: " + std::string(grpc_code::kNames[code]) +
+                          ": " + error.message);
 }
 
 Error keys_error(const PlainBody& body, const Signature& signature, size_t element,

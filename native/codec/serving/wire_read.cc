@@ -13,7 +13,6 @@ namespace serval {
 namespace {
 
 using Bytes = std::span<const uint8_t>;
-using namespace wire_tf;
 
 // Int64Value in the oneof: an earlier label is dropped, an earlier version is merged.
 bool read_version(Bytes bytes, const uint8_t* origin, WireFault& fault, TfModelRef& out) {
@@ -24,7 +23,8 @@ bool read_version(Bytes bytes, const uint8_t* origin, WireFault& fault, TfModelR
   WireReader reader(bytes, origin, fault);
   WireField field;
   while (reader.next(field)) {
-    if (field.tag != wire_tag(kVersionValue, WireType::Varint)) continue;
+    if (field.tag != wire_tag(proto::google::protobuf::Int64Value::kValue, WireType::Varint))
+      continue;
     out.version = static_cast<int64_t>(field.value);
   }
   return fault.reason == nullptr;
@@ -37,9 +37,9 @@ bool read_input(Bytes entry, const uint8_t* origin, WireFault& fault, WireTfInpu
   WireReader reader(entry, origin, fault);
   WireField field;
   while (reader.next(field)) {
-    if (field.tag == bytes_tag(kMapKey)) {
+    if (field.tag == bytes_tag(MapEntry::kKey)) {
       if (!reader.text(field, out.alias)) return false;
-    } else if (field.tag == bytes_tag(kMapValue)) {
+    } else if (field.tag == bytes_tag(MapEntry::kValue)) {
       if (!read_wire_tensor(field.bytes, origin, fault, out.tensor)) return false;
     }
   }
@@ -53,13 +53,15 @@ bool read_fields(Bytes message, WireFault& fault, WireTfPredict& out) {
   bool good = true;
   while (good && reader.next(field)) {
     switch (field.tag) {
-      case bytes_tag(kModelSpec):
+      case bytes_tag(kRequestModelSpec):
         good = read_tf_model(field.bytes, message.data(), fault, out.model);
         break;
-      case bytes_tag(kPredictInputs):
+      case bytes_tag(serving::PredictRequest::kInputs):
         good = read_input(field.bytes, message.data(), fault, out.inputs[inputs++]);
         break;
-      case bytes_tag(kPredictFilter): good = reader.text(field, out.output_filter[filter++]); break;
+      case bytes_tag(serving::PredictRequest::kOutputFilter):
+        good = reader.text(field, out.output_filter[filter++]);
+        break;
       default: break;
     }
   }
@@ -84,11 +86,12 @@ void each_list(Bytes message, WireFault& fault, Visit visit) {
   WireReader reader(message, message.data(), fault);
   WireField field;
   while (reader.next(field)) {
-    if (field.tag != bytes_tag(kInput)) continue;
+    if (field.tag != bytes_tag(kRequestInput)) continue;
     WireReader input(field.bytes, message.data(), fault);
     WireField list;
     while (input.next(list)) {
-      if (list.tag == bytes_tag(kExampleList) || list.tag == bytes_tag(kExampleListWithContext)) {
+      if (list.tag == bytes_tag(serving::Input::kExampleList) ||
+          list.tag == bytes_tag(serving::Input::kExampleListWithContext)) {
         visit(list.number(), list.bytes);
       }
     }
@@ -102,9 +105,10 @@ void each_example(uint32_t kind, Bytes list, const uint8_t* origin, WireFault& f
   WireReader reader(list, origin, fault);
   WireField field;
   while (reader.next(field)) {
-    if (field.tag == bytes_tag(kExamples)) {
+    if (field.tag == bytes_tag(serving::ExampleList::kExamples)) {
       example(field.bytes);
-    } else if (field.tag == bytes_tag(kContext) && kind == kExampleListWithContext) {
+    } else if (field.tag == bytes_tag(serving::ExampleListWithContext::kContext) &&
+               kind == serving::Input::kExampleListWithContext) {
       context(field.bytes);
     }
   }
@@ -118,10 +122,14 @@ bool read_tf_model(Bytes bytes, const uint8_t* origin, WireFault& fault, TfModel
   bool good = true;
   while (good && reader.next(field)) {
     switch (field.tag) {
-      case bytes_tag(kModelName): good = reader.text(field, out.name); break;
-      case bytes_tag(kModelVersion): good = read_version(field.bytes, origin, fault, out); break;
-      case bytes_tag(kModelSignature): good = reader.text(field, out.signature_name); break;
-      case bytes_tag(kModelLabel):
+      case bytes_tag(serving::ModelSpec::kName): good = reader.text(field, out.name); break;
+      case bytes_tag(serving::ModelSpec::kVersion):
+        good = read_version(field.bytes, origin, fault, out);
+        break;
+      case bytes_tag(serving::ModelSpec::kSignatureName):
+        good = reader.text(field, out.signature_name);
+        break;
+      case bytes_tag(serving::ModelSpec::kVersionLabel):
         good = reader.text(field, out.label);
         out.has_label = true;
         out.has_version = false;
@@ -138,7 +146,7 @@ bool find_tf_model(Bytes message, WireFault& fault, TfModelRef& out, bool& found
   WireField field;
   bool good = true;
   while (good && reader.next(field)) {
-    if (field.tag != bytes_tag(kModelSpec)) continue;
+    if (field.tag != bytes_tag(kRequestModelSpec)) continue;
     found = true;
     good = read_tf_model(field.bytes, message.data(), fault, out);
   }
@@ -162,8 +170,8 @@ Status read_tf_predict(Bytes message, Arena& arena, WireTfPredict& out) {
   WireReader reader(message, message.data(), fault);
   WireField field;
   while (reader.next(field)) {
-    inputs += field.tag == bytes_tag(kPredictInputs);
-    filter += field.tag == bytes_tag(kPredictFilter);
+    inputs += field.tag == bytes_tag(serving::PredictRequest::kInputs);
+    filter += field.tag == bytes_tag(serving::PredictRequest::kOutputFilter);
   }
   if (fault.reason != nullptr) return tf_fault_error("PredictRequest", fault);
   if (Status status = check_list_size("inputs", inputs); !status.ok()) return status;

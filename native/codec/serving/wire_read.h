@@ -7,27 +7,29 @@
 #include <span>
 #include <string_view>
 
+#include "base/bytes/generated/tensorflow_serving.h"
+#include "base/bytes/generated/wrappers.h"
 #include "codec/serving/wire.h"
 #include "codec/serving/wire_tensor.h"
 
 namespace serval {
 
-namespace wire_tf {
-inline constexpr uint32_t kModelSpec = 1;  // in all requests
-inline constexpr uint32_t kModelName = 1, kModelVersion = 2, kModelSignature = 3, kModelLabel = 4;
-inline constexpr uint32_t kVersionValue = 1;  // Int64Value
-inline constexpr uint32_t kPredictInputs = 2, kPredictFilter = 3;
-inline constexpr uint32_t kInput = 2;  // in ClassificationRequest and RegressionRequest
-inline constexpr uint32_t kExampleList = 1, kExampleListWithContext = 2;
-inline constexpr uint32_t kExamples = 1, kContext = 2;
-}  // namespace wire_tf
+namespace serving = proto::tensorflow::serving;
+
+// The same fields of several requests, which one function reads.
+inline constexpr uint32_t kRequestModelSpec = serving::PredictRequest::kModelSpec;
+static_assert(kRequestModelSpec == serving::ClassificationRequest::kModelSpec &&
+              kRequestModelSpec == serving::RegressionRequest::kModelSpec);
+inline constexpr uint32_t kRequestInput = serving::ClassificationRequest::kInput;
+static_assert(kRequestInput == serving::RegressionRequest::kInput &&
+              kRequestInput == serving::MultiInferenceRequest::kInput);
 
 // Reads the ModelSpec `bytes` into `out`, merging. False: a fault was found.
 bool read_tf_model(std::span<const uint8_t> bytes, const uint8_t* origin, WireFault& fault,
                    TfModelRef& out);
 
-// Reads the ModelSpec of a request (field kModelSpec, which may repeat). `found`: it is present.
-// False: a fault was found.
+// Reads the ModelSpec of a request (field kRequestModelSpec, which may repeat). `found`: it is
+// present. False: a fault was found.
 bool find_tf_model(std::span<const uint8_t> message, WireFault& fault, TfModelRef& out,
                    bool& found);
 

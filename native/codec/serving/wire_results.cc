@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/bytes/generated/tensorflow_serving.h"
 #include "base/bytes/utf8.h"
 #include "codec/examples/signature.h"
 #include "codec/json/reader.h"
@@ -15,12 +16,14 @@ namespace serval {
 
 namespace {
 
-// Field numbers of both responses and of the messages in them.
-constexpr uint32_t kResult = 1, kResultsModel = 2;
-constexpr uint32_t kRows = 1;     // classifications, regressions
-constexpr uint32_t kClasses = 1;  // Classifications
-constexpr uint32_t kLabel = 1, kScore = 2;
-constexpr uint32_t kValue = 1;  // Regression
+namespace ClassificationResponse = proto::tensorflow::serving::ClassificationResponse;
+namespace ClassificationResult = proto::tensorflow::serving::ClassificationResult;
+namespace Classifications = proto::tensorflow::serving::Classifications;
+namespace Class = proto::tensorflow::serving::Class;
+namespace RegressionResponse = proto::tensorflow::serving::RegressionResponse;
+namespace RegressionResult = proto::tensorflow::serving::RegressionResult;
+namespace Regression = proto::tensorflow::serving::Regression;
+
 constexpr uint64_t kFloatFieldBytes = 5;
 
 // "DT_FLOAT"
@@ -127,11 +130,11 @@ Status check_labels(const ClassifyView& view) {
 
 void write_classes(WireWriter& writer, const ClassifyView& view) {
   for (size_t row = 0; row < view.rows; ++row) {
-    writer.head(kRows, row_bytes(view, row));
+    writer.head(ClassificationResult::kClassifications, row_bytes(view, row));
     for (size_t i = row * view.classes; i < (row + 1) * view.classes; ++i) {
-      writer.head(kClasses, class_bytes(view, i));
-      writer.text(kLabel, view.label(i));
-      write_float_field(writer, kScore, view.score(i));
+      writer.head(Classifications::kClasses, class_bytes(view, i));
+      writer.text(Class::kLabel, view.label(i));
+      write_float_field(writer, Class::kScore, view.score(i));
     }
   }
 }
@@ -146,9 +149,9 @@ Status encode_classes(const ClassifyView& view, const TfModelSpec& model, const 
   Status status = grow_response("ClassificationResponse", total, limits, out, place);
   if (!status.ok()) return status;
   WireWriter writer{place};
-  writer.head(kResult, result);
+  writer.head(ClassificationResponse::kResult, result);
   write_classes(writer, view);
-  model.write(writer, kResultsModel);
+  model.write(writer, ClassificationResponse::kModelSpec);
   return {};
 }
 
@@ -161,12 +164,12 @@ Status encode_values(std::span<const float> values, const TfModelSpec& model, co
   Status status = grow_response("RegressionResponse", total, limits, out, place);
   if (!status.ok()) return status;
   WireWriter writer{place};
-  writer.head(kResult, result);
+  writer.head(RegressionResponse::kResult, result);
   for (float value : values) {
-    writer.head(kRows, float_bytes(value));
-    write_float_field(writer, kValue, value);
+    writer.head(RegressionResult::kRegressions, float_bytes(value));
+    write_float_field(writer, Regression::kValue, value);
   }
-  model.write(writer, kResultsModel);
+  model.write(writer, RegressionResponse::kModelSpec);
   return {};
 }
 

@@ -11,42 +11,47 @@ namespace serval {
 namespace {
 
 using Bytes = std::span<const uint8_t>;
-using namespace wire_tf;
 
-// In the order of DataType. Fields 14 and 15 hold messages, 18 bytes.
-constexpr std::array<TfType, 33> kTypes = {{{"invalid", DType::Invalid, 0},
-                                            {"float", DType::Fp32, 5},
-                                            {"double", DType::Fp64, 6},
-                                            {"int32", DType::Int32, 7},
-                                            {"uint8", DType::Uint8, 7},
-                                            {"int16", DType::Int16, 7},
-                                            {"int8", DType::Int8, 7},
-                                            {"string", DType::Bytes, 8},
-                                            {"complex64", DType::Invalid, 9},
-                                            {"int64", DType::Int64, 10},
-                                            {"bool", DType::Bool, 11},
-                                            {"qint8", DType::Invalid, 7},
-                                            {"quint8", DType::Invalid, 7},
-                                            {"qint32", DType::Invalid, 7},
-                                            {"bfloat16", DType::Bf16, 13},
-                                            {"qint16", DType::Invalid, 7},
-                                            {"quint16", DType::Invalid, 7},
-                                            {"uint16", DType::Uint16, 7},
-                                            {"complex128", DType::Invalid, 12},
-                                            {"half", DType::Fp16, 13},
-                                            {"resource", DType::Invalid, 14},
-                                            {"variant", DType::Invalid, 15},
-                                            {"uint32", DType::Uint32, 16},
-                                            {"uint64", DType::Uint64, 17},
-                                            {"float8_e5m2", DType::Invalid, 18},
-                                            {"float8_e4m3fn", DType::Invalid, 18},
-                                            {"float8_e4m3fnuz", DType::Invalid, 18},
-                                            {"float8_e4m3b11fnuz", DType::Invalid, 18},
-                                            {"float8_e5m2fnuz", DType::Invalid, 18},
-                                            {"int4", DType::Invalid, 7},
-                                            {"uint4", DType::Invalid, 7},
-                                            {"int2", DType::Invalid, 7},
-                                            {"uint2", DType::Invalid, 7}}};
+namespace dt = proto::tensorflow::DataType;
+
+// Types by their DataType.
+constexpr std::array<TfType, dt::kDtUint2 + 1> kTypes = [] {
+  std::array<TfType, dt::kDtUint2 + 1> types{};
+  types[dt::kDtInvalid].name = "invalid";
+  types[dt::kDtFloat] = {"float", DType::Fp32, TensorProto::kFloatVal};
+  types[dt::kDtDouble] = {"double", DType::Fp64, TensorProto::kDoubleVal};
+  types[dt::kDtInt32] = {"int32", DType::Int32, TensorProto::kIntVal};
+  types[dt::kDtUint8] = {"uint8", DType::Uint8, TensorProto::kIntVal};
+  types[dt::kDtInt16] = {"int16", DType::Int16, TensorProto::kIntVal};
+  types[dt::kDtInt8] = {"int8", DType::Int8, TensorProto::kIntVal};
+  types[dt::kDtString] = {"string", DType::Bytes, TensorProto::kStringVal};
+  types[dt::kDtComplex64] = {"complex64", DType::Invalid, TensorProto::kScomplexVal};
+  types[dt::kDtInt64] = {"int64", DType::Int64, TensorProto::kInt64Val};
+  types[dt::kDtBool] = {"bool", DType::Bool, TensorProto::kBoolVal};
+  types[dt::kDtQint8] = {"qint8", DType::Invalid, TensorProto::kIntVal};
+  types[dt::kDtQuint8] = {"quint8", DType::Invalid, TensorProto::kIntVal};
+  types[dt::kDtQint32] = {"qint32", DType::Invalid, TensorProto::kIntVal};
+  types[dt::kDtBfloat16] = {"bfloat16", DType::Bf16, TensorProto::kHalfVal};
+  types[dt::kDtQint16] = {"qint16", DType::Invalid, TensorProto::kIntVal};
+  types[dt::kDtQuint16] = {"quint16", DType::Invalid, TensorProto::kIntVal};
+  types[dt::kDtUint16] = {"uint16", DType::Uint16, TensorProto::kIntVal};
+  types[dt::kDtComplex128] = {"complex128", DType::Invalid, TensorProto::kDcomplexVal};
+  types[dt::kDtHalf] = {"half", DType::Fp16, TensorProto::kHalfVal};
+  types[dt::kDtResource] = {"resource", DType::Invalid, TensorProto::kResourceHandleVal};
+  types[dt::kDtVariant] = {"variant", DType::Invalid, TensorProto::kVariantVal};
+  types[dt::kDtUint32] = {"uint32", DType::Uint32, TensorProto::kUint32Val};
+  types[dt::kDtUint64] = {"uint64", DType::Uint64, TensorProto::kUint64Val};
+  types[dt::kDtFloat8E5m2] = {"float8_e5m2", DType::Invalid, TensorProto::kFloat8Val};
+  types[dt::kDtFloat8E4m3fn] = {"float8_e4m3fn", DType::Invalid, TensorProto::kFloat8Val};
+  types[dt::kDtFloat8E4m3fnuz] = {"float8_e4m3fnuz", DType::Invalid, TensorProto::kFloat8Val};
+  types[dt::kDtFloat8E4m3b11fnuz] = {"float8_e4m3b11fnuz", DType::Invalid, TensorProto::kFloat8Val};
+  types[dt::kDtFloat8E5m2fnuz] = {"float8_e5m2fnuz", DType::Invalid, TensorProto::kFloat8Val};
+  types[dt::kDtInt4] = {"int4", DType::Invalid, TensorProto::kIntVal};
+  types[dt::kDtUint4] = {"uint4", DType::Invalid, TensorProto::kIntVal};
+  types[dt::kDtInt2] = {"int2", DType::Invalid, TensorProto::kIntVal};
+  types[dt::kDtUint2] = {"uint2", DType::Invalid, TensorProto::kIntVal};
+  return types;
+}();
 
 bool read_values(WireReader& reader, const WireField& field, WireTensor& out) {
   const WireType type = typed_type(field.number());
@@ -68,9 +73,10 @@ bool read_dim(Bytes bytes, const uint8_t* origin, WireFault& fault, WireTensor& 
   std::string_view ignored;
   int64_t size = 0;
   while (reader.next(field)) {
-    if (field.tag == wire_tag(kDimSize, WireType::Varint)) {
+    if (field.tag == wire_tag(TensorShapeProto::Dim::kSize, WireType::Varint)) {
       size = static_cast<int64_t>(field.value);
-    } else if (field.tag == bytes_tag(kDimName) && !reader.text(field, ignored)) {
+    } else if (field.tag == bytes_tag(TensorShapeProto::Dim::kName) &&
+               !reader.text(field, ignored)) {
       return false;
     }
   }
@@ -83,9 +89,9 @@ bool read_shape(Bytes bytes, const uint8_t* origin, WireFault& fault, WireTensor
   WireReader reader(bytes, origin, fault);
   WireField field;
   while (reader.next(field)) {
-    if (field.tag == bytes_tag(kShapeDim)) {
+    if (field.tag == bytes_tag(TensorShapeProto::kDim)) {
       if (!read_dim(field.bytes, origin, fault, out)) return false;
-    } else if (field.tag == wire_tag(kShapeUnknownRank, WireType::Varint)) {
+    } else if (field.tag == wire_tag(TensorShapeProto::kUnknownRank, WireType::Varint)) {
       out.unknown_rank = field.value != 0;
     }
   }
@@ -125,13 +131,13 @@ bool read_wire_tensor(Bytes bytes, const uint8_t* origin, WireFault& fault, Wire
   WireField field;
   while (reader.next(field)) {
     switch (field.tag) {
-      case wire_tag(kTensorDtype, WireType::Varint):
+      case wire_tag(TensorProto::kDtype, WireType::Varint):
         out.dtype = static_cast<uint32_t>(field.value);
         break;
-      case bytes_tag(kTensorShape):
+      case bytes_tag(TensorProto::kTensorShape):
         if (!read_shape(field.bytes, origin, fault, out)) return false;
         break;
-      case bytes_tag(kTensorContent): out.content = field.bytes; break;
+      case bytes_tag(TensorProto::kTensorContent): out.content = field.bytes; break;
       default:
         if (field.number() < kTypedFirst || field.number() > kTypedLast) break;
         if (!read_values(reader, field, out)) return false;

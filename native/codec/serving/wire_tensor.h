@@ -6,6 +6,8 @@
 #include <string>
 
 #include "base/buffer.h"
+#include "base/bytes/generated/map_entry.h"
+#include "base/bytes/generated/tensorflow.h"
 #include "base/bytes/wire_writer.h"
 #include "base/error.h"
 #include "base/tensor.h"
@@ -13,12 +15,13 @@
 
 namespace serval {
 
-namespace wire_tf {
-inline constexpr uint32_t kMapKey = 1, kMapValue = 2;
-inline constexpr uint32_t kTensorDtype = 1, kTensorShape = 2, kTensorContent = 4;
-inline constexpr uint32_t kShapeDim = 2, kShapeUnknownRank = 3, kDimSize = 1, kDimName = 2;
-inline constexpr uint32_t kTypedFirst = 5, kTypedLast = 18;  // float_val to float8_val
-}  // namespace wire_tf
+namespace TensorProto = proto::tensorflow::TensorProto;
+namespace TensorShapeProto = proto::tensorflow::TensorShapeProto;
+namespace MapEntry = proto::MapEntry;
+
+// The fields of a TensorProto that hold values of one type each have consecutive numbers.
+inline constexpr uint32_t kTypedFirst = TensorProto::kFloatVal;
+inline constexpr uint32_t kTypedLast = TensorProto::kFloat8Val;
 
 // A DataType of TensorFlow. `dtype` is Invalid if the engine does not have it; `field`: the typed
 // field of TensorProto that carries it.
@@ -49,9 +52,9 @@ struct WireTensor {
   uint64_t rank = 0;   // dims on the wire
   bool unknown_rank = false;
   std::span<const uint8_t> content;  // tensor_content
-  std::array<Values, wire_tf::kTypedLast - wire_tf::kTypedFirst + 1> typed{};
+  std::array<Values, kTypedLast - kTypedFirst + 1> typed{};
 
-  const Values& values(uint32_t field) const { return typed[field - wire_tf::kTypedFirst]; }
+  const Values& values(uint32_t field) const { return typed[field - kTypedFirst]; }
 };
 
 // Reads the TensorProto `bytes` and merges it into `out`, as protobuf does. False: a fault was

@@ -24,7 +24,7 @@ void each_piece(const TensorDecode& decode, Take take) {
     each_wire_field(wire.message, number, take);
     return;
   }
-  each_wire_field(wire.message, wire_tf::kMapValue, [&](const WireField& value) {
+  each_wire_field(wire.message, MapEntry::kValue, [&](const WireField& value) {
     return value.type() != WireType::Bytes || each_wire_field(value.bytes, number, take);
   });
 }

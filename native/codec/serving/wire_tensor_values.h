@@ -11,14 +11,14 @@ namespace serval {
 // The wire type of a typed field's value when it is not packed.
 constexpr WireType typed_type(uint32_t field) {
   switch (field) {
-    case 5:
-    case 9: return WireType::Fixed32;
-    case 6:
-    case 12: return WireType::Fixed64;
-    case 8:
-    case 14:
-    case 15:
-    case 18: return WireType::Bytes;
+    case TensorProto::kFloatVal:
+    case TensorProto::kScomplexVal: return WireType::Fixed32;
+    case TensorProto::kDoubleVal:
+    case TensorProto::kDcomplexVal: return WireType::Fixed64;
+    case TensorProto::kStringVal:
+    case TensorProto::kResourceHandleVal:
+    case TensorProto::kVariantVal:
+    case TensorProto::kFloat8Val: return WireType::Bytes;
     default: return WireType::Varint;
   }
 }

@@ -6,8 +6,6 @@ namespace serval {
 
 namespace {
 
-using namespace wire_tf;
-
 // An element as protobuf encodes it: negative numbers are sign-extended to 64 bits; a half as its
 // bits.
 template <typename T>
@@ -46,7 +44,8 @@ bool is_raw(const TensorView& tensor, TfTensorForm form) {
 
 // The typed field of the elements. Its tag has two bytes from field 16 on.
 uint32_t values_field(const TensorView& tensor, TfTensorForm form) {
-  if (form == TfTensorForm::Content && tensor.dtype != DType::Bytes) return kTensorContent;
+  if (form == TfTensorForm::Content && tensor.dtype != DType::Bytes)
+    return TensorProto::kTensorContent;
   const TfType* type = tf_type(tf_type_number(tensor.dtype));
   return type == nullptr ? 0 : type->field;
 }
@@ -67,13 +66,13 @@ WireTensorBytes wire_tensor_bytes(const TensorView& tensor, TfTensorForm form) {
 
 void write_wire_tensor(WireWriter& writer, const TensorView& tensor, TfTensorForm form,
                        const WireTensorBytes& bytes) {
-  writer.tag(kTensorDtype, WireType::Varint);
+  writer.tag(TensorProto::kDtype, WireType::Varint);
   writer.varint(tf_type_number(tensor.dtype));
-  writer.head(kTensorShape, bytes.dims);
+  writer.head(TensorProto::kTensorShape, bytes.dims);
   for (int64_t dim : tensor.shape.dims()) {
-    writer.head(kShapeDim, dim_bytes(dim));
+    writer.head(TensorShapeProto::kDim, dim_bytes(dim));
     if (dim == 0) continue;
-    writer.tag(kDimSize, WireType::Varint);
+    writer.tag(TensorShapeProto::Dim::kSize, WireType::Varint);
     writer.varint(static_cast<uint64_t>(dim));
   }
   const uint32_t field = values_field(tensor, form);

@@ -13,8 +13,6 @@ namespace serval {
 
 namespace {
 
-constexpr uint32_t kOutputs = 1, kResponseModel = 2;  // PredictResponse
-
 bool read_version(std::string_view text, uint64_t& out) {
   int64_t version = 0;
   const char* end = text.data() + text.size();
@@ -42,15 +40,15 @@ uint64_t TfModelSpec::version_bytes() const {
 
 void TfModelSpec::write(WireWriter& writer, uint32_t number) const {
   writer.head(number, bytes_);
-  writer.text(wire_tf::kModelName, model_.name);
+  writer.text(serving::ModelSpec::kName, model_.name);
   if (has_version_) {
-    writer.head(wire_tf::kModelVersion, version_bytes());
+    writer.head(serving::ModelSpec::kVersion, version_bytes());
     if (version_ != 0) {
-      writer.tag(wire_tf::kVersionValue, WireType::Varint);
+      writer.tag(proto::google::protobuf::Int64Value::kValue, WireType::Varint);
       writer.varint(version_);
     }
   }
-  writer.text(wire_tf::kModelSignature, signature_.name);
+  writer.text(serving::ModelSpec::kSignatureName, signature_.name);
 }
 
 Status check_response_bytes(const char* name, uint64_t bytes, const Limits& limits) {
@@ -104,12 +102,12 @@ Status encode_tf_predict(const AnswerModel& model, const Signature& signature,
   WireWriter writer{place};
   for (size_t i = 0; i < outputs.size(); ++i) {
     const TensorSpec& spec = signature.outputs[request.outputs[i].index];
-    writer.head(kOutputs, entry_bytes(spec, sizes[i]));
-    writer.bytes(wire_tf::kMapKey, spec.name);
-    writer.head(wire_tf::kMapValue, sizes[i].proto);
+    writer.head(serving::PredictResponse::kOutputs, entry_bytes(spec, sizes[i]));
+    writer.bytes(MapEntry::kKey, spec.name);
+    writer.head(MapEntry::kValue, sizes[i].proto);
     write_wire_tensor(writer, outputs[i], form, sizes[i]);
   }
-  model_spec.write(writer, kResponseModel);
+  model_spec.write(writer, serving::PredictResponse::kModelSpec);
   return {};
 }
 

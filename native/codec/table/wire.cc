@@ -63,17 +63,17 @@ class WireSource final : public TensorSource {
 ParameterValue value_of(const WireParameter& parameter) {
   using Kind = ParameterValue::Kind;
   switch (parameter.choice) {
-    case wire_v2::kBoolParam: return {Kind::Bool, parameter.value != 0, 0, "a bool_param"};
-    case wire_v2::kInt64Param:
-    case wire_v2::kUint64Param: {
+    case InferParameter::kBoolParam: return {Kind::Bool, parameter.value != 0, 0, "a bool_param"};
+    case InferParameter::kInt64Param:
+    case InferParameter::kUint64Param: {
       const bool huge = parameter.value > uint64_t{INT64_MAX};
-      const bool is_int64 = parameter.choice == wire_v2::kInt64Param;
+      const bool is_int64 = parameter.choice == InferParameter::kInt64Param;
       if (huge && !is_int64) return {Kind::Other, false, 0, "a uint64_param"};
       return {Kind::Integer, false, static_cast<int64_t>(parameter.value),
               is_int64 ? "an int64_param" : "a uint64_param"};
     }
-    case wire_v2::kStringParam: return {Kind::Text, false, 0, parameter.text};
-    case wire_v2::kDoubleParam: return {Kind::Other, false, 0, "a double_param"};
+    case InferParameter::kStringParam: return {Kind::Text, false, 0, parameter.text};
+    case InferParameter::kDoubleParam: return {Kind::Other, false, 0, "a double_param"};
     default: return {Kind::Other, false, 0, "no value"};
   }
 }
@@ -102,7 +102,7 @@ Status read_tensor(const WireInput& input, RequestTensor& tensor) {
   }
   if (!input.has_parameters) return {};
   Status done =
-      each_parameter(input.message, wire_v2::kTensorParameters, [&](const WireParameter& one) {
+      each_parameter(input.message, InferInputTensor::kParameters, [&](const WireParameter& one) {
         return set_tensor_parameter(one.key, value_of(one), tensor, tensor.parameters);
       });
   return done.ok() ? check_parameters(tensor) : std::move(done);
@@ -183,7 +183,7 @@ Status decode_table_wire(Bytes message, const TableSchema& table, const Signatur
   if (!done.ok()) return done;
   RequestParameters asked;
   if (wire.has_parameters) {
-    done = each_parameter(message, wire_v2::kParameters, [&](const WireParameter& one) {
+    done = each_parameter(message, ModelInferRequest::kParameters, [&](const WireParameter& one) {
       return set_request_parameter(one.key, value_of(one), asked);
     });
     if (!done.ok()) return done;

@@ -221,13 +221,13 @@ Status peek_wire_v2(Bytes message, WireModelRef& out) {
   WireParameter parameter;
   bool good = true;
   while (good && reader.next(field)) {
-    if (field.tag == wire_tag(wire_v2::kModelName, WireType::Bytes)) {
+    if (field.tag == wire_tag(ModelInferRequest::kModelName, WireType::Bytes)) {
       good = reader.text(field, out.name);
-    } else if (field.tag == wire_tag(wire_v2::kModelVersion, WireType::Bytes)) {
+    } else if (field.tag == wire_tag(ModelInferRequest::kModelVersion, WireType::Bytes)) {
       good = reader.text(field, out.version);
-    } else if (field.tag == wire_tag(wire_v2::kId, WireType::Bytes)) {
+    } else if (field.tag == wire_tag(ModelInferRequest::kId, WireType::Bytes)) {
       good = reader.text(field, out.id);
-    } else if (field.tag == wire_tag(wire_v2::kParameters, WireType::Bytes)) {
+    } else if (field.tag == wire_tag(ModelInferRequest::kParameters, WireType::Bytes)) {
       good = read_wire_parameter(field.bytes, message.data(), fault, parameter);
       schedule.take(parameter);
     }

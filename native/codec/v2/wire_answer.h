@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <span>
 #include <string>
 
@@ -30,12 +31,30 @@ struct WireAnswerTensor {
 
 namespace wire_answer {
 
-constexpr uint32_t kModelName = 1, kModelVersion = 2, kId = 3, kOutputs = 5, kRawOutputs = 6;
-constexpr uint32_t kStreamResponse = 2;
+namespace ModelInferResponse = proto::inference::ModelInferResponse;
+namespace InferOutputTensor = ModelInferResponse::InferOutputTensor;
+namespace ModelStreamInferResponse = proto::inference::ModelStreamInferResponse;
+
+inline constexpr std::string_view kFinalKey = "triton_final_response";
+inline constexpr auto kFinalBytes = [] {
+  std::array<char, 2 + 2 + kFinalKey.size() + 2 + 2> bytes{};
+  size_t at = 0;
+  const auto put = [&](uint64_t byte) { bytes[at++] = static_cast<char>(byte); };
+  put(bytes_tag(ModelInferResponse::kParameters));
+  put(bytes.size() - 2);
+  put(bytes_tag(MapEntry::kKey));
+  put(kFinalKey.size());
+  for (const char c : kFinalKey) bytes[at++] = c;
+  put(bytes_tag(MapEntry::kValue));
+  put(2);
+  put(wire_tag(InferParameter::kBoolParam, WireType::Varint));
+  put(1);
+  return bytes;
+}();
 // ModelInferResponse.parameters["triton_final_response"] = {bool_param: true}, tag and length
 // included. Triton sets it on the last response of each request of a stream; a request has one.
 // Source: Triton's decoupled_models.md, "Knowing When a Decoupled Inference Request is Complete".
-constexpr std::string_view kFinalResponse = "\x22\x1b\x0a\x15triton_final_response\x12\x02\x08\x01";
+inline constexpr std::string_view kFinalResponse{kFinalBytes.data(), kFinalBytes.size()};
 
 inline uint64_t parameter_bytes(const AnswerParameter& parameter) {
   return wire_text_bytes(parameter.key) + wire_field_bytes(wire_text_bytes(parameter.text));
@@ -47,10 +66,10 @@ inline uint64_t number_bytes(std::string_view key, uint64_t value) {
 
 inline void write_number(WireWriter& writer, std::string_view key, uint64_t value) {
   const uint64_t choice = 1 + varint_bytes(value);
-  writer.head(wire_v2::kTensorParameters, wire_text_bytes(key) + wire_field_bytes(choice));
-  writer.text(wire_v2::kMapKey, key);
-  writer.head(wire_v2::kMapValue, choice);
-  writer.tag(wire_v2::kInt64Param, WireType::Varint);
+  writer.head(InferOutputTensor::kParameters, wire_text_bytes(key) + wire_field_bytes(choice));
+  writer.text(MapEntry::kKey, key);
+  writer.head(MapEntry::kValue, choice);
+  writer.tag(InferParameter::kInt64Param, WireType::Varint);
   writer.varint(value);
 }
 
@@ -83,18 +102,18 @@ inline uint64_t head_bytes(const WireAnswerTensor& tensor) {
 }
 
 inline void write_parameter(WireWriter& writer, const AnswerParameter& one) {
-  writer.head(wire_v2::kTensorParameters, parameter_bytes(one));
-  writer.text(wire_v2::kMapKey, one.key);
-  writer.head(wire_v2::kMapValue, wire_text_bytes(one.text));
-  writer.text(wire_v2::kStringParam, one.text);
+  writer.head(InferOutputTensor::kParameters, parameter_bytes(one));
+  writer.text(MapEntry::kKey, one.key);
+  writer.head(MapEntry::kValue, wire_text_bytes(one.text));
+  writer.text(InferParameter::kStringParam, one.text);
 }
 
 inline void write_head(WireWriter& writer, const WireAnswerTensor& tensor) {
-  writer.head(kOutputs, head_bytes(tensor));
-  writer.text(wire_v2::kTensorName, tensor.name);
-  writer.text(wire_v2::kTensorDatatype, tensor.datatype);
+  writer.head(ModelInferResponse::kOutputs, head_bytes(tensor));
+  writer.text(InferOutputTensor::kName, tensor.name);
+  writer.text(InferOutputTensor::kDatatype, tensor.datatype);
   if (const uint64_t dims = dims_bytes(tensor.view.shape); dims != 0) {
-    writer.head(wire_v2::kTensorShape, dims);
+    writer.head(InferOutputTensor::kShape, dims);
     for (const int64_t dim : tensor.view.shape.dims()) writer.varint(static_cast<uint64_t>(dim));
   }
   for (const AnswerParameter& one : tensor.parameters) write_parameter(writer, one);
@@ -138,15 +157,15 @@ Status write_wire_answer(const AnswerModel& model, std::string_view id, size_t c
                       "out of memory for a response of " + std::to_string(total) + " bytes");
   }
   WireWriter writer{place};
-  if (stream) writer.head(kStreamResponse, response);
-  writer.text(kModelName, model.name);
-  writer.text(kModelVersion, model.version);
-  writer.text(kId, id);
+  if (stream) writer.head(ModelStreamInferResponse::kInferResponse, response);
+  writer.text(ModelInferResponse::kModelName, model.name);
+  writer.text(ModelInferResponse::kModelVersion, model.version);
+  writer.text(ModelInferResponse::kId, id);
   if (stream) writer.raw(kFinalResponse.data(), kFinalResponse.size());
   for (size_t i = 0; i < count; ++i) write_head(writer, tensor(i));
   for (size_t i = 0; i < count; ++i) {
     const WireAnswerTensor one = tensor(i);
-    writer.head(kRawOutputs, raw_bytes(one));
+    writer.head(ModelInferResponse::kRawOutputContents, raw_bytes(one));
     if (one.shared == nullptr) writer.at = write_raw_tensor(writer.at, one.view);
   }
   return {};

@@ -14,13 +14,18 @@ namespace serval {
 
 namespace {
 
-using wire_v2::kContentsFields;
 using Bytes = std::span<const uint8_t>;
 
 // The wire type of each contents field's value when it is not packed.
-constexpr std::array<WireType, kContentsFields + 1> kContentsTypes = {
-    WireType::EndGroup, WireType::Varint,  WireType::Varint,  WireType::Varint, WireType::Varint,
-    WireType::Varint,   WireType::Fixed32, WireType::Fixed64, WireType::Bytes};
+constexpr std::array<WireType, kContentsFields + 1> kContentsTypes = [] {
+  std::array<WireType, kContentsFields + 1> types{};
+  types.fill(WireType::Varint);
+  types[0] = WireType::EndGroup;
+  types[InferTensorContents::kFp32Contents] = WireType::Fixed32;
+  types[InferTensorContents::kFp64Contents] = WireType::Fixed64;
+  types[InferTensorContents::kBytesContents] = WireType::Bytes;
+  return types;
+}();
 
 struct Walk {
   const uint8_t* origin;
@@ -35,14 +40,14 @@ bool read_choice(const Walk& walk, Bytes bytes, WireParameter& out) {
   WireField field;
   while (reader.next(field)) {
     switch (field.tag) {
-      case bytes_tag(wire_v2::kStringParam):
+      case bytes_tag(InferParameter::kStringParam):
         if (!reader.text(field, out.text)) return false;
         out.choice = field.number();
         break;
-      case wire_tag(wire_v2::kBoolParam, WireType::Varint):
-      case wire_tag(wire_v2::kInt64Param, WireType::Varint):
-      case wire_tag(wire_v2::kUint64Param, WireType::Varint):
-      case wire_tag(wire_v2::kDoubleParam, WireType::Fixed64):
+      case wire_tag(InferParameter::kBoolParam, WireType::Varint):
+      case wire_tag(InferParameter::kInt64Param, WireType::Varint):
+      case wire_tag(InferParameter::kUint64Param, WireType::Varint):
+      case wire_tag(InferParameter::kDoubleParam, WireType::Fixed64):
         out.value = field.value;
         out.choice = field.number();
         break;
@@ -104,18 +109,18 @@ bool read_input(const Walk& walk, Bytes bytes, WireInput& input) {
   bool good = true;
   while (good && reader.next(field)) {
     switch (field.tag) {
-      case bytes_tag(wire_v2::kTensorName): good = reader.text(field, input.name); break;
-      case bytes_tag(wire_v2::kTensorDatatype): good = reader.text(field, input.datatype); break;
-      case bytes_tag(wire_v2::kTensorShape):
+      case bytes_tag(InferInputTensor::kName): good = reader.text(field, input.name); break;
+      case bytes_tag(InferInputTensor::kDatatype): good = reader.text(field, input.datatype); break;
+      case bytes_tag(InferInputTensor::kShape):
         good = read_packed_shape(walk, field.bytes, input);
         break;
-      case wire_tag(wire_v2::kTensorShape, WireType::Varint): add_dim(input, field.value); break;
-      case bytes_tag(wire_v2::kTensorParameters):
+      case wire_tag(InferInputTensor::kShape, WireType::Varint): add_dim(input, field.value); break;
+      case bytes_tag(InferInputTensor::kParameters):
         good = read_parameter(walk, field.bytes, input.shared, ignored);
         input.has_parameters = true;
         if (is_tabular_parameter(ignored.key)) input.tabular_parameter = ignored.key;
         break;
-      case bytes_tag(wire_v2::kTensorContents):
+      case bytes_tag(InferInputTensor::kContents):
         good = read_contents(walk, field.bytes, input);
         break;
       default: break;
@@ -129,9 +134,9 @@ bool read_output(const Walk& walk, Bytes bytes, WireOutput& output) {
   WireField field;
   bool good = true;
   while (good && reader.next(field)) {
-    if (field.tag == bytes_tag(wire_v2::kRequestedName)) {
+    if (field.tag == bytes_tag(InferRequestedOutputTensor::kName)) {
       good = reader.text(field, output.name);
-    } else if (field.tag == bytes_tag(wire_v2::kRequestedParameters)) {
+    } else if (field.tag == bytes_tag(InferRequestedOutputTensor::kParameters)) {
       WireParameter parameter;
       good = read_parameter(walk, field.bytes, output.shared, parameter);
       if (parameter.key == "classification") output.classification = parameter;
@@ -149,21 +154,27 @@ bool read_fields(const Walk& walk, Bytes message, WireRequest& out) {
   bool good = true;
   while (good && reader.next(field)) {
     switch (field.tag) {
-      case bytes_tag(wire_v2::kModelName): good = reader.text(field, out.model_name); break;
-      case bytes_tag(wire_v2::kModelVersion): good = reader.text(field, out.model_version); break;
-      case bytes_tag(wire_v2::kId): good = reader.text(field, out.id); break;
-      case bytes_tag(wire_v2::kParameters):
+      case bytes_tag(ModelInferRequest::kModelName):
+        good = reader.text(field, out.model_name);
+        break;
+      case bytes_tag(ModelInferRequest::kModelVersion):
+        good = reader.text(field, out.model_version);
+        break;
+      case bytes_tag(ModelInferRequest::kId): good = reader.text(field, out.id); break;
+      case bytes_tag(ModelInferRequest::kParameters):
         good = read_wire_parameter(field.bytes, walk.origin, walk.fault, parameter);
         out.schedule.take(parameter);
         out.has_parameters = true;
         break;
-      case bytes_tag(wire_v2::kInputs):
+      case bytes_tag(ModelInferRequest::kInputs):
         good = read_input(walk, field.bytes, out.inputs[inputs++]);
         break;
-      case bytes_tag(wire_v2::kOutputs):
+      case bytes_tag(ModelInferRequest::kOutputs):
         good = read_output(walk, field.bytes, out.outputs[outputs++]);
         break;
-      case bytes_tag(wire_v2::kRawInputs): out.raw_data[raw++] = field.bytes; break;
+      case bytes_tag(ModelInferRequest::kRawInputContents):
+        out.raw_data[raw++] = field.bytes;
+        break;
       default: break;
     }
   }
@@ -178,9 +189,9 @@ bool read_wire_parameter(Bytes entry, const uint8_t* origin, WireFault& fault, W
   WireReader reader = walk.reader(entry);
   WireField field;
   while (reader.next(field)) {
-    if (field.tag == bytes_tag(wire_v2::kMapKey)) {
+    if (field.tag == bytes_tag(MapEntry::kKey)) {
       if (!reader.text(field, out.key)) return false;
-    } else if (field.tag == bytes_tag(wire_v2::kMapValue)) {
+    } else if (field.tag == bytes_tag(MapEntry::kValue)) {
       if (!read_choice(walk, field.bytes, out)) return false;
     }
   }
@@ -192,7 +203,7 @@ void WireShared::take(const WireParameter& parameter) {
   bool good = false;
   if (parameter.key == "shared_memory_region") {
     which = kRegion;
-    good = parameter.choice == wire_v2::kStringParam;
+    good = parameter.choice == InferParameter::kStringParam;
     region = parameter.text;
   } else if (parameter.key == "shared_memory_byte_size") {
     which = kBytes;
@@ -207,24 +218,26 @@ void WireShared::take(const WireParameter& parameter) {
 
 bool wire_whole_number(const WireParameter& parameter, uint64_t& out) {
   out = parameter.value;
-  return parameter.choice == wire_v2::kUint64Param ||
-         (parameter.choice == wire_v2::kInt64Param && static_cast<int64_t>(out) >= 0);
+  return parameter.choice == InferParameter::kUint64Param ||
+         (parameter.choice == InferParameter::kInt64Param && static_cast<int64_t>(out) >= 0);
 }
 
 Error wire_not_whole(const std::string& where, const WireParameter& parameter, uint64_t least) {
   std::string got = "no value";
   switch (parameter.choice) {
-    case wire_v2::kBoolParam:
+    case InferParameter::kBoolParam:
       got = parameter.value != 0 ? "bool_param true" : "bool_param false";
       break;
-    case wire_v2::kInt64Param:
+    case InferParameter::kInt64Param:
       got = "int64_param " + std::to_string(static_cast<int64_t>(parameter.value));
       break;
-    case wire_v2::kStringParam: got = "string_param " + wire_quoted(parameter.text); break;
-    case wire_v2::kDoubleParam:
+    case InferParameter::kStringParam: got = "string_param " + wire_quoted(parameter.text); break;
+    case InferParameter::kDoubleParam:
       got = "double_param " + std::to_string(std::bit_cast<double>(parameter.value));
       break;
-    case wire_v2::kUint64Param: got = "uint64_param " + std::to_string(parameter.value); break;
+    case InferParameter::kUint64Param:
+      got = "uint64_param " + std::to_string(parameter.value);
+      break;
     default: break;
   }
   return invalid_argument(where + "parameter " + wire_quoted(parameter.key) +
@@ -252,9 +265,9 @@ Status read_wire_request(Bytes message, Arena& arena, WireRequest& out) {
   WireReader reader = walk.reader(message);
   WireField field;
   while (reader.next(field)) {
-    inputs += field.tag == bytes_tag(wire_v2::kInputs);
-    outputs += field.tag == bytes_tag(wire_v2::kOutputs);
-    raw += field.tag == bytes_tag(wire_v2::kRawInputs);
+    inputs += field.tag == bytes_tag(ModelInferRequest::kInputs);
+    outputs += field.tag == bytes_tag(ModelInferRequest::kOutputs);
+    raw += field.tag == bytes_tag(ModelInferRequest::kRawInputContents);
   }
   if (!walk.sound()) return wire_fault_error(fault);
   if (Status status = check_list_size("inputs", inputs); !status.ok()) return status;

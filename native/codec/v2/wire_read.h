@@ -7,24 +7,24 @@
 #include <string>
 #include <string_view>
 
+#include "base/bytes/generated/inference.h"
+#include "base/bytes/generated/map_entry.h"
 #include "base/bytes/wire_reader.h"
 #include "codec/request.h"
 
 namespace serval {
 
-// Field numbers of ModelInferRequest and its submessages. Source: the published V2 protocol,
-// "GRPC"; v2-protocol.md 1.2 (the newer InferParameter members).
-namespace wire_v2 {
-inline constexpr uint32_t kModelName = 1, kModelVersion = 2, kId = 3, kParameters = 4, kInputs = 5,
-                          kOutputs = 6, kRawInputs = 7;
-inline constexpr uint32_t kTensorName = 1, kTensorDatatype = 2, kTensorShape = 3,
-                          kTensorParameters = 4, kTensorContents = 5;
-inline constexpr uint32_t kRequestedName = 1, kRequestedParameters = 2;
-inline constexpr uint32_t kMapKey = 1, kMapValue = 2;
-inline constexpr uint32_t kBoolParam = 1, kInt64Param = 2, kStringParam = 3, kDoubleParam = 4,
-                          kUint64Param = 5;
-inline constexpr uint32_t kContentsFields = 8;  // InferTensorContents has fields 1 to 8
-}  // namespace wire_v2
+// The messages whose fields are read. Source: the published V2 protocol, "GRPC"; v2-protocol.md 1.2
+// (the newer InferParameter members).
+namespace ModelInferRequest = proto::inference::ModelInferRequest;
+namespace InferInputTensor = ModelInferRequest::InferInputTensor;
+namespace InferRequestedOutputTensor = ModelInferRequest::InferRequestedOutputTensor;
+namespace InferTensorContents = proto::inference::InferTensorContents;
+namespace InferParameter = proto::inference::InferParameter;
+namespace MapEntry = proto::MapEntry;
+
+// The last field of InferTensorContents. Values are counted in arrays with its numbers as indices.
+inline constexpr uint32_t kContentsFields = InferTensorContents::kBytesContents;
 
 // An entry of map<string, InferParameter>.
 struct WireParameter {
@@ -82,7 +82,7 @@ struct WireInput {
   Shape shape;        // the first kRankMax dims
   uint64_t rank = 0;  // dims on the wire
   bool has_contents = false;
-  std::array<uint64_t, wire_v2::kContentsFields + 1> counts{};  // values per contents field
+  std::array<uint64_t, kContentsFields + 1> counts{};  // values per contents field
   uint64_t pieces = 0;                  // packed runs and single values of all contents
   std::span<const uint8_t> packed_run;  // the latest packed run; holds all values if pieces == 1
   std::span<const uint8_t> message;     // this InferInputTensor

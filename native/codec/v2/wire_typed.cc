@@ -12,29 +12,33 @@ namespace serval {
 
 namespace {
 
-constexpr std::array<std::string_view, wire_v2::kContentsFields + 1> kFieldNames = {
-    "",
-    "bool_contents",
-    "int_contents",
-    "int64_contents",
-    "uint_contents",
-    "uint64_contents",
-    "fp32_contents",
-    "fp64_contents",
-    "bytes_contents"};
-constexpr uint32_t kBytesField = 8;
+namespace contents = InferTensorContents;
+
+constexpr std::array<std::string_view, kContentsFields + 1> kFieldNames = [] {
+  std::array<std::string_view, kContentsFields + 1> names{};
+  names[contents::kBoolContents] = "bool_contents";
+  names[contents::kIntContents] = "int_contents";
+  names[contents::kInt64Contents] = "int64_contents";
+  names[contents::kUintContents] = "uint_contents";
+  names[contents::kUint64Contents] = "uint64_contents";
+  names[contents::kFp32Contents] = "fp32_contents";
+  names[contents::kFp64Contents] = "fp64_contents";
+  names[contents::kBytesContents] = "bytes_contents";
+  return names;
+}();
 
 // The contents field of a dtype; 0 if it has none. Source: the published V2 protocol's
 // InferTensorContents.
 constexpr uint32_t contents_field(DType dtype) {
   return visit(dtype, []<typename T>(TypeTag<T>) -> uint32_t {
-    if constexpr (std::same_as<T, bool>) return 1;
-    else if constexpr (std::same_as<T, int64_t>) return 3;
-    else if constexpr (std::same_as<T, uint64_t>) return 5;
-    else if constexpr (IsInteger<T>) return std::signed_integral<T> ? 2 : 4;
-    else if constexpr (std::same_as<T, float>) return 6;
-    else if constexpr (std::same_as<T, double>) return 7;
-    else return std::same_as<T, std::string_view> ? kBytesField : 0;
+    if constexpr (std::same_as<T, bool>) return contents::kBoolContents;
+    else if constexpr (std::same_as<T, int64_t>) return contents::kInt64Contents;
+    else if constexpr (std::same_as<T, uint64_t>) return contents::kUint64Contents;
+    else if constexpr (IsInteger<T>)
+      return std::signed_integral<T> ? contents::kIntContents : contents::kUintContents;
+    else if constexpr (std::same_as<T, float>) return contents::kFp32Contents;
+    else if constexpr (std::same_as<T, double>) return contents::kFp64Contents;
+    else return std::same_as<T, std::string_view> ? contents::kBytesContents : 0;
   });
 }
 
@@ -51,7 +55,7 @@ Status check_fields(const WireInput& input, uint32_t wanted, uint64_t elements) 
                             " has no typed contents: send it in raw_input_contents");
   }
   const std::string field_text(kFieldNames[wanted]);
-  for (uint32_t field = 1; field <= wire_v2::kContentsFields; ++field) {
+  for (uint32_t field = 1; field <= kContentsFields; ++field) {
     if (field == wanted || input.counts[field] == 0) continue;
     return invalid_argument(input_text(input) + ": datatype " + dtype_text + " is given in " +
                             field_text + ", got " + std::to_string(input.counts[field]) +
@@ -64,7 +68,7 @@ Status check_fields(const WireInput& input, uint32_t wanted, uint64_t elements) 
 
 bool only_field(const WireInput& input, uint32_t wanted) {
   uint64_t others = 0;
-  for (uint32_t field = 1; field <= wire_v2::kContentsFields; ++field) {
+  for (uint32_t field = 1; field <= kContentsFields; ++field) {
     others |= field == wanted ? 0 : input.counts[field];
   }
   return wanted != 0 && others == 0;
@@ -78,7 +82,7 @@ void for_each_piece(const WireInput& input, uint32_t number, Take take) {
   WireReader tensor(input.message, input.message.data(), none);
   WireField field;
   while (tensor.next(field)) {
-    if (field.tag != wire_tag(wire_v2::kTensorContents, WireType::Bytes)) continue;
+    if (field.tag != wire_tag(InferInputTensor::kContents, WireType::Bytes)) continue;
     WireReader contents(field.bytes, input.message.data(), none);
     WireField piece;
     while (contents.next(piece)) {
@@ -189,7 +193,7 @@ Status fill_strings(const WireInput& input, uint64_t elements, Arena& arena, Ten
   if (strings == nullptr) return memory_out(input);
   uint64_t index = 0;
   uint64_t viewed = 0;
-  for_each_piece(input, kBytesField, [&](const WireField& piece) {
+  for_each_piece(input, contents::kBytesContents, [&](const WireField& piece) {
     if (piece.type() == WireType::Bytes) {
       strings[index++] = {reinterpret_cast<const char*>(piece.bytes.data()), piece.bytes.size()};
       viewed += piece.bytes.size();

@@ -7,9 +7,6 @@ namespace serval {
 
 namespace {
 
-// Source: Triton's ModelStreamInferResponse.
-constexpr uint32_t kStreamError = 1;
-
 // Replaces the bytes that are not ASCII in a text that is not UTF-8: proto3 strings are UTF-8, and
 // clients refuse a message that holds another.
 std::string_view valid_text(std::string_view text, std::string& storage) {
@@ -34,17 +31,18 @@ Status encode_wire_v2(const AnswerModel& model, const Signature& signature,
 }
 
 bool encode_wire_v2_stream_error(std::string_view id, std::string_view message, ByteBuffer& out) {
+  using namespace wire_answer;
   std::string id_storage, message_storage;
   const std::string_view id_text = valid_text(id, id_storage);
   const std::string_view message_text = valid_text(message, message_storage);
-  const std::string_view mark = wire_answer::kFinalResponse;
+  const std::string_view mark = kFinalResponse;
   const uint64_t response = wire_text_bytes(id_text) + mark.size();
   uint8_t* place = out.grow(wire_text_bytes(message_text) + wire_field_bytes(response));
   if (place == nullptr) return false;
   WireWriter writer{place};
-  writer.text(kStreamError, message_text);
-  writer.head(wire_answer::kStreamResponse, response);
-  writer.text(wire_answer::kId, id_text);
+  writer.text(ModelStreamInferResponse::kErrorMessage, message_text);
+  writer.head(ModelStreamInferResponse::kInferResponse, response);
+  writer.text(ModelInferResponse::kId, id_text);
   writer.raw(mark.data(), mark.size());
   return true;
 }

@@ -35,11 +35,13 @@ std::vector<Model*> counted_models(const Published& published) {
 }
 
 void write_memory_metrics(const MemoryBudget& budget, MetricsWriter& writer) {
-  writer.family("serval_memory_limit_bytes", "gauge", "What requests and answers may hold in all");
+  writer.family("serval_memory_limit_bytes", "gauge",
+                "Limit of the memory of all requests and responses");
   writer.plain_sample("serval_memory_limit_bytes", std::to_string(budget.limit()));
-  writer.family("serval_memory_used_bytes", "gauge", "What requests and answers hold");
+  writer.family("serval_memory_used_bytes", "gauge", "Memory in use by requests and responses");
   writer.plain_sample("serval_memory_used_bytes", std::to_string(budget.used()));
-  writer.family("serval_memory_refused_total", "counter", "Times that the limit refused memory");
+  writer.family("serval_memory_refused_total", "counter",
+                "Allocations refused because of the memory limit");
   writer.plain_sample("serval_memory_refused_total", std::to_string(budget.refused()));
 }
 
@@ -60,7 +62,7 @@ void write_pinned_metrics(const std::vector<IsolatedReading>& processes, Metrics
   writer.family("nv_pinned_memory_pool_used_bytes", "gauge", "Pinned memory pool used memory size");
   writer.plain_sample("nv_pinned_memory_pool_used_bytes", std::to_string(pool.used_bytes));
   writer.family("serval_pinned_memory_fallbacks_total", "counter",
-                "Times that the pool of pinned memory had no room and ordinary memory was taken");
+                "Allocations from ordinary memory because the pinned memory pool was full");
   writer.plain_sample("serval_pinned_memory_fallbacks_total", std::to_string(pool.fallbacks));
 }
 
@@ -84,7 +86,7 @@ void write_device_bytes(const Published& published, MetricsWriter& writer) {
     if (bytes <= 0) return;
     if (!std::exchange(began, true)) {
       writer.family("serval_model_device_memory_bytes", "gauge",
-                    "GPU memory that became used while a model loaded");
+                    "GPU memory allocated while a model loaded");
     }
     writer.sample("serval_model_device_memory_bytes",
                   metric_label("model", model.spec().name) + "," +
@@ -97,7 +99,7 @@ void write_trace_metrics(const Tracer& tracer, MetricsWriter& writer) {
   writer.family("serval_trace_requests_total", "counter", "Requests that were traced");
   writer.plain_sample("serval_trace_requests_total", std::to_string(tracer.recorded()));
   writer.family("serval_trace_dropped_total", "counter",
-                "Traced requests whose trace was lost: the buffer was full, or nobody took it");
+                "Traces dropped because the buffer was full or its reader too slow");
   writer.plain_sample("serval_trace_dropped_total", std::to_string(tracer.dropped()));
 }
 
@@ -120,14 +122,14 @@ void write_isolated_metrics(const std::vector<IsolatedReading>& readings, Metric
       writer.sample(name, labels, static_cast<uint64_t>(value(*one)));
     }
   };
-  gauge("serval_isolated_up", "Whether the process of these models runs them",
+  gauge("serval_isolated_up", "Whether the process of these models is running",
         [](const IsolatedReading& one) { return one.up; });
-  gauge("serval_isolated_pid", "The process of these models; 0 = there is none now",
+  gauge("serval_isolated_pid", "Process id of the process of these models; 0 if it is not running",
         [](const IsolatedReading& one) { return one.pid; });
-  gauge("serval_isolated_resident_bytes", "Memory of the process of these models",
+  gauge("serval_isolated_resident_bytes", "Resident memory of the process of these models",
         [](const IsolatedReading& one) { return one.resident_bytes; });
   writer.family("serval_isolated_deaths_total", "counter",
-                "Times that the process of a model ended, by signal (exit = by itself)");
+                "Deaths of model processes, by signal (exit: it exited by itself)");
   for (const auto& [key, count] : deaths) {
     writer.sample("serval_isolated_deaths_total",
                   metric_label("model", key.first) + "," + metric_label("signal", key.second),

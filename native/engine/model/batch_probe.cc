@@ -114,7 +114,8 @@ class Attempt {
       if (const End end = run_once(row.request.views()); end != End::Holds) return end;
       uint64_t bytes = 0;
       for (const TensorView& output : scratch_->outputs()) bytes += output.bytes;
-      if (bytes > kAnswerBytesMax / count) return stop(End::Undecided, "the answers are too large");
+      if (bytes > kAnswerBytesMax / count)
+        return stop(End::Undecided, "the responses are too large");
       row.answer.copy(scratch_->outputs());
     }
     for (const std::vector<uint32_t>& order : orders) {
@@ -126,7 +127,7 @@ class Attempt {
       case ProbeSight::Constant: return End::Constant;
       case ProbeSight::Blind: break;
     }
-    return stop(End::Blind, "the answers to made-up rows are not finite");
+    return stop(End::Blind, "the responses to generated rows are not finite");
   }
 
   // Runs the model. Refused if the model fails.
@@ -136,7 +137,7 @@ class Attempt {
         [&] { return backend_.run(index_, inputs, outputs_, *scratch_, limit_.flag()); });
     if (ran.ok()) return End::Holds;
     if (limit_.over()) return time_is_over();
-    return stop(End::Refused, "a made-up row is refused: " + ran.error().message);
+    return stop(End::Refused, "a generated row is refused: " + ran.error().message);
   }
 
   End run_together(const std::vector<std::unique_ptr<Row>>& rows,
@@ -150,8 +151,9 @@ class Attempt {
     }
     if (const End end = run_once(inputs); end != End::Holds) {
       if (end != End::Refused) return end;
-      return stop(End::Contradicted, std::to_string(count) + " rows together are refused, each " +
-                                         "alone is not: " + why_);
+      return stop(End::Contradicted, std::to_string(count) +
+                                         " rows in one batch are refused, but each " +
+                                         "alone is accepted: " + why_);
     }
     for (uint32_t place = 0; place < count; ++place) {
       Row& row = *rows[order[place]];
@@ -176,7 +178,8 @@ class Attempt {
       // Both are one row, whatever the first dim is.
       if (now.shape == before.shape && (now.shape.rank() == 0 || now.shape[0] != 1)) continue;
       if (!row_difference(now, 1, 0, before, digits_)) continue;
-      return stop(End::Undecided, of_output(i) + "one row is answered in different ways");
+      return stop(End::Undecided,
+                  of_output(i) + "repeated runs of one row return different results");
     }
     return End::Holds;
   }
@@ -185,7 +188,7 @@ class Attempt {
     return "output '" + signature_.outputs[index].name + "': ";
   }
 
-  End time_is_over() { return stop(End::Late, "its runs take too long to try"); }
+  End time_is_over() { return stop(End::Late, "its runs are too slow for the check"); }
 
   End stop(End end, std::string why) {
     why_ = std::move(why);
@@ -233,7 +236,8 @@ BatchFinding probe_signature(const ModelShapes& shapes, BackendModel& backend, T
 
 // Returns the first signature whose graph does not prove that rows are independent; null: all do.
 const RowsProof* not_proved(const std::vector<RowsProof>& rows, size_t signatures, size_t& index) {
-  static const RowsProof unknown{RowsVerdict::Unknown, "nothing says that its rows keep apart"};
+  static const RowsProof unknown{RowsVerdict::Unknown,
+                                 "nothing proves that its rows are independent"};
   for (index = 0; index < signatures; ++index) {
     if (index >= rows.size()) return &unknown;
     if (rows[index].verdict != RowsVerdict::Proved) return &rows[index];

@@ -44,11 +44,10 @@ TfTensorForm tf_form(const ServeSettings& settings) {
 
 // The error of protocols that do not support tabular models.
 Error no_table(const Model& model) {
-  return make_error(
-      ErrorCode::Unimplemented,
-      "model '" + model.spec().name +
-          "' is tabular: it is asked by the V2 protocol (gRPC, REST), by V1 predict or by "
-          "TensorFlow's Predict");
+  return make_error(ErrorCode::Unimplemented,
+                    "model '" + model.spec().name +
+                        "' is tabular: use the V2 protocol (gRPC, REST), V1 predict or "
+                        "TensorFlow's Predict");
 }
 
 bool is_v2(Protocol protocol) {
@@ -187,7 +186,7 @@ Status check_inputs(Protocol protocol, const Model& model, const DecodedRequest&
   const bool counts_rows = model.table() != nullptr && signature.inputs.empty();
   if (decoded.inputs.size() > (counts_rows ? 1 : signature.inputs.size()) ||
       decoded.inputs.size() < signature.required_inputs()) {
-    return make_error(ErrorCode::Internal, "decoder left an input out");
+    return make_error(ErrorCode::Internal, "the decoder omitted an input");
   }
   // A tabular model's codec has compared the inputs with the fields.
   const size_t checked = model.table() == nullptr ? decoded.inputs.size() : 0;

@@ -64,7 +64,7 @@ Result<ModelShapes> ModelShapes::make(const ModelSpec& spec,
                                       const std::vector<Signature>& from_backend) {
   ModelShapes shapes;
   shapes.signatures_ = from_backend;
-  if (shapes.signatures_.empty()) return bad_spec(spec, "the backend names no signature");
+  if (shapes.signatures_.empty()) return bad_spec(spec, "the backend returned no signature");
   Signature& signature = shapes.signatures_[0];
   for (const TensorSpec& output : signature.outputs) shapes.labels_.push_back(output.labels);
   const auto merge = [&](const std::vector<TensorOverride>& overrides, bool input) -> Status {

@@ -12,8 +12,8 @@ namespace serval {
 namespace {
 
 Error no_room(const RegionSpec& spec, size_t regions_max) {
-  return region_refused(spec, "expected at most " + std::to_string(regions_max) +
-                                  " regions, and as many are registered");
+  return region_refused(
+      spec, "expected at most " + std::to_string(regions_max) + " regions, got one more");
 }
 
 Error name_taken(const RegionSpec& spec) {

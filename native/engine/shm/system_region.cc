@@ -49,7 +49,7 @@ Status open_object(const RegionSpec& spec, Descriptor& file, uint64_t& size) {
     return region_refused(
         spec, "invalid args: key " + quoted_name(spec.key) +
                   ": expected the name of a shared memory object, 1 to 255 bytes without "
-                  "'/' but in front");
+                  "'/' except at the start");
   }
   if (name.starts_with(kReservedPrefix)) {
     return invalid_argument("cannot register shared memory region " + quoted_name(spec.name) +
@@ -157,7 +157,7 @@ Status SystemRegion::check() const {
                           ": memory of it was missing when it was used (the object shrank, or "
                           "/dev/shm was full): expected " +
                           std::to_string(spec().bytes) +
-                          " bytes that stay, got fewer for a while; register it again");
+                          " bytes, got fewer for some time; register it again");
 }
 
 }  // namespace serval

@@ -1,21 +1,24 @@
 // Reads the fields of a node. Control plane: once per kernel.
 #include "operators/protos/fields.h"
 
+#include "base/bytes/generated/onnx.h"
+
 namespace serval::operators::protos {
 
 namespace {
 
 // The dtypes of fields by ONNX's element type numbers.
 DType dtype_of(int64_t onnx) {
+  namespace DataType = proto::onnx::TensorProto::DataType;
   switch (onnx) {
-    case 1: return DType::Fp32;
-    case 6: return DType::Int32;
-    case 7: return DType::Int64;
-    case 8: return DType::Bytes;
-    case 9: return DType::Bool;
-    case 11: return DType::Fp64;
-    case 12: return DType::Uint32;
-    case 13: return DType::Uint64;
+    case DataType::kFloat: return DType::Fp32;
+    case DataType::kInt32: return DType::Int32;
+    case DataType::kInt64: return DType::Int64;
+    case DataType::kString: return DType::Bytes;
+    case DataType::kBool: return DType::Bool;
+    case DataType::kDouble: return DType::Fp64;
+    case DataType::kUint32: return DType::Uint32;
+    case DataType::kUint64: return DType::Uint64;
     default: return DType::Invalid;
   }
 }

@@ -1,17 +1,19 @@
-// Writer of an ONNX ModelProto for layers. Load thread. Source: onnx.proto3 (field numbers), IR
-// version 8, opset 17.
+// Writer of an ONNX ModelProto for layers: IR version 8, opset 17. Load thread.
 #include "tabular/dense/graph.h"
 
 #include <initializer_list>
 #include <string>
 #include <string_view>
 
+#include "base/bytes/generated/onnx.h"
 #include "base/bytes/wire_writer.h"
 
 namespace serval::tabular {
 namespace {
 
-constexpr uint64_t kDouble = 11;  // TensorProto.DataType
+namespace onnx = proto::onnx;
+
+constexpr uint64_t kDouble = onnx::TensorProto::DataType::kDouble;
 constexpr uint64_t kIrVersion = 8, kOpset = 17;
 
 // A protobuf message being written.
@@ -36,12 +38,12 @@ class Message {
   Message& tensor(uint32_t field, std::string_view name, std::initializer_list<size_t> dims,
                   std::span<const double> values) {
     Message start;
-    for (const size_t dim : dims) start.number(1, dim);
-    start.number(2, kDouble).text(8, name);
+    for (const size_t dim : dims) start.number(onnx::TensorProto::kDims, dim);
+    start.number(onnx::TensorProto::kDataType, kDouble).text(onnx::TensorProto::kName, name);
     head(field, start.bytes_.size() + wire_field_bytes(values.size_bytes()));
     bytes_.insert(bytes_.end(), start.bytes_.begin(), start.bytes_.end());
     const auto* raw = reinterpret_cast<const char*>(values.data());
-    return text(9, {raw, values.size_bytes()});
+    return text(onnx::TensorProto::kRawData, {raw, values.size_bytes()});
   }
   std::vector<uint8_t> take() { return std::move(bytes_); }
 
@@ -59,11 +61,16 @@ class Message {
 
 // A ValueInfoProto of doubles [rows, width].
 Message value_info(std::string_view name, size_t width) {
+  using namespace onnx;
+  namespace Dimension = TensorShapeProto::Dimension;
   Message shape;
-  shape.message(1, Message().text(2, "rows")).message(1, Message().number(1, width));
-  Message type;
-  type.message(1, Message().number(1, kDouble).message(2, shape));
-  return Message().text(1, name).message(2, type);
+  shape.message(TensorShapeProto::kDim, Message().text(Dimension::kDimParam, "rows"));
+  shape.message(TensorShapeProto::kDim, Message().number(Dimension::kDimValue, width));
+  Message tensor;
+  tensor.number(TypeProto::Tensor::kElemType, kDouble).message(TypeProto::Tensor::kShape, shape);
+  Message value;
+  value.text(ValueInfoProto::kName, name);
+  return value.message(ValueInfoProto::kType, Message().message(TypeProto::kTensorType, tensor));
 }
 
 const char* operator_of(Activation activation) {
@@ -80,6 +87,7 @@ const char* operator_of(Activation activation) {
 }  // namespace
 
 std::vector<uint8_t> write_graph(std::span<const DenseLayer> layers) {
+  using namespace onnx;
   Message graph;
   std::string from = kGraphInput;
   for (size_t l = 0; l < layers.size(); ++l) {
@@ -88,27 +96,38 @@ std::vector<uint8_t> write_graph(std::span<const DenseLayer> layers) {
     const char* activation = operator_of(layer.activation);
     const std::string sums = activation == nullptr && !last.empty() ? last : "sums" + number;
     Message product;
-    product.text(1, from).text(1, "weights" + number);
-    if (!layer.biases.empty()) product.text(1, "biases" + number);
-    graph.message(1, product.text(2, sums).text(4, layer.biases.empty() ? "MatMul" : "Gemm"));
+    product.text(NodeProto::kInput, from).text(NodeProto::kInput, "weights" + number);
+    if (!layer.biases.empty()) product.text(NodeProto::kInput, "biases" + number);
+    product.text(NodeProto::kOutput, sums);
+    product.text(NodeProto::kOpType, layer.biases.empty() ? "MatMul" : "Gemm");
+    graph.message(GraphProto::kNode, product);
     from = sums;
     if (activation != nullptr) {
       const std::string to = last.empty() ? "values" + number : last;
-      graph.message(1, Message().text(1, from).text(2, to).text(4, activation));
+      Message node;
+      node.text(NodeProto::kInput, from).text(NodeProto::kOutput, to);
+      graph.message(GraphProto::kNode, node.text(NodeProto::kOpType, activation));
       from = to;
     }
   }
-  graph.text(2, "layers");
+  graph.text(GraphProto::kName, "layers");
   for (size_t l = 0; l < layers.size(); ++l) {
     const DenseLayer& layer = layers[l];
     const std::string number = std::to_string(l);
-    graph.tensor(5, "weights" + number, {layer.inputs, layer.outputs}, layer.weights);
-    if (!layer.biases.empty()) graph.tensor(5, "biases" + number, {layer.outputs}, layer.biases);
+    const auto add = [&](const char* name, std::initializer_list<size_t> dims,
+                         std::span<const double> values) {
+      graph.tensor(GraphProto::kInitializer, name + number, dims, values);
+    };
+    add("weights", {layer.inputs, layer.outputs}, layer.weights);
+    if (!layer.biases.empty()) add("biases", {layer.outputs}, layer.biases);
   }
-  graph.message(11, value_info(kGraphInput, layers.front().inputs));
-  graph.message(12, value_info(kGraphOutput, layers.back().outputs));
+  graph.message(GraphProto::kInput, value_info(kGraphInput, layers.front().inputs));
+  graph.message(GraphProto::kOutput, value_info(kGraphOutput, layers.back().outputs));
   Message model;
-  model.number(1, kIrVersion).message(7, graph).message(8, Message().text(1, "").number(2, kOpset));
+  model.number(ModelProto::kIrVersion, kIrVersion).message(ModelProto::kGraph, graph);
+  Message opset;
+  opset.text(OperatorSetIdProto::kDomain, "").number(OperatorSetIdProto::kVersion, kOpset);
+  model.message(ModelProto::kOpsetImport, opset);
   return model.take();
 }
 

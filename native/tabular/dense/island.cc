@@ -93,7 +93,7 @@ Status Island::run(Frame& frame, const CancelFlag* cancel, const double* values,
     const TensorView& answers = scratch.outputs()[0];
     const size_t bytes = rows * outputs_ * sizeof(double);
     if (answers.bytes == bytes) std::memcpy(out, answers.data, bytes);
-    else done = make_error(ErrorCode::Internal, "island: an answer of another size");
+    else done = make_error(ErrorCode::Internal, "island: the response has an unexpected size");
   }
   scratch.release_outputs();
   return done;

@@ -30,7 +30,7 @@ class OneHot final : public ColumnStage {
     }
     const bool drop_last = spec.flag(stages::one_hot::dropLast);
     size_ = categories_ + (keep_ ? 1 : 0) - (drop_last ? 1 : 0);
-    if (size_ < 0) spec.fail("no category is left");
+    if (size_ < 0) spec.fail("expected at least one category, got none");
   }
 
   Status run(Run& run, Rows rows) const override {
@@ -77,7 +77,7 @@ class VectorAssembler final : public ColumnStage {
     }
     for (const int32_t size : sizes_) {
       if (size < 0 || static_cast<uint64_t>(size) > kTableCellMax) {
-        spec.fail("an input of " + std::to_string(size) + " values");
+        spec.fail("the size of an input is out of range: " + std::to_string(size));
       }
     }
   }
@@ -165,7 +165,7 @@ class VectorAssembler final : public ColumnStage {
     if (!keep_) return missing(input);
     const bool known = !sizes_.empty() && sizes_[input] > 0;
     if (!known && !Numbers::reads(in)) {
-      return missing(input) + ", and how many values it would have is not known";
+      return missing(input) + ", and its size is not known";
     }
     const int32_t count = known ? sizes_[input] : 1;
     for (int32_t k = 0; k < count; ++k) put(out, size++, std::numeric_limits<double>::quiet_NaN());
@@ -191,7 +191,7 @@ class VectorSlicer final : public VectorStage {
       : VectorStage(spec, spec.integers(stages::vector_slicer::indices).size() > kDenseMax),
         indices_(spec.integers(stages::vector_slicer::indices)) {
     for (const int32_t index : indices_) {
-      if (index < 0) spec.fail("an index of " + std::to_string(index));
+      if (index < 0) spec.fail("expected indices of 0 or more, got " + std::to_string(index));
       needed_ = std::max(needed_, static_cast<size_t>(index) + 1);
     }
   }

@@ -112,8 +112,8 @@ class CountVectorizer final : public WordVectorStage {
         size_(static_cast<int32_t>(spec.texts(stages::count_vectorizer::vocabulary).size())),
         binary_(spec.flag(stages::count_vectorizer::binary)),
         least_(spec.real(stages::count_vectorizer::minTf)) {
-    if (index_.has_duplicates()) spec.fail("a word is twice in the vocabulary");
-    if (!(least_ >= 0)) spec.fail("expected a least frequency of 0 or more");
+    if (index_.has_duplicates()) spec.fail("a word occurs twice in the vocabulary");
+    if (!(least_ >= 0)) spec.fail("expected a minimum frequency of 0 or more");
   }
 
  private:

@@ -302,7 +302,8 @@ class MathBinary final : public ColumnStage {
     spec.expect_outputs(1, 1);
     const size_t count = size_t{has_a} + size_t{has_b};
     spec.expect_inputs(count, count);
-    if ((!has_a && !da_) || (!has_b && !db_)) spec.fail("an operand is neither there nor given");
+    if ((!has_a && !da_) || (!has_b && !db_))
+      spec.fail("an operand is neither a column nor a constant");
     if (has_a) a_ = 0;
     if (has_b) b_ = has_a ? 1 : 0;
   }

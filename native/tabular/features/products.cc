@@ -83,10 +83,11 @@ class Interaction final : public ColumnStage {
     size_t at = 0;
     for (const int32_t count : counts) {
       const auto width = static_cast<size_t>(count);
-      if (count < 0 || width > features.size() - at) return "fewer features than counted";
+      if (count < 0 || width > features.size() - at)
+        return "the counts exceed the number of features";
       Encoder encoder{{}, 0};
       for (const int32_t outputs : features.subspan(at, width)) {
-        if (outputs < 1) return "a feature of less than one value";
+        if (outputs < 1) return "expected features of 1 value or more";
         encoder.features.push_back({encoder.size, static_cast<size_t>(outputs)});
         encoder.size += static_cast<size_t>(outputs);
       }
@@ -111,14 +112,14 @@ class Interaction final : public ColumnStage {
       }
       if (!(value >= 0 && value < static_cast<double>(feature.outputs)) ||
           value != std::floor(value)) {
-        return "column '" + names_[input] + "': " + java_double(value) + " is no index below " +
+        return "column '" + names_[input] + "': " + java_double(value) + " is not an index below " +
                std::to_string(feature.outputs);
       }
       terms.push_back({feature.offset + static_cast<size_t>(value), 1.0});
       return {};
     };
     if (!is_vector) {
-      if (encoder.features.size() > 1) return "column '" + names_[input] + "' is no vector";
+      if (encoder.features.size() > 1) return "column '" + names_[input] + "' is not a vector";
       return put(0, Numbers(in)[row]);
     }
     Vectors vectors(in);

@@ -106,7 +106,7 @@ class MinHash final : public VectorStage {
       : VectorStage(spec, false),
         a_(spec.integers(stages::min_hash_lsh::a)),
         b_(spec.integers(stages::min_hash_lsh::b)) {
-    if (a_.size() != b_.size() || a_.empty()) spec.fail("expected as many a as b");
+    if (a_.size() != b_.size() || a_.empty()) spec.fail("expected equal counts of a and b");
   }
 
  private:
@@ -125,7 +125,8 @@ class MinHash final : public VectorStage {
         least[k] = std::min(least[k], static_cast<double>(hash));
       }
     });
-    return any ? std::string() : "column '" + names_[0] + "': a vector of zeros only";
+    return any ? std::string()
+               : "column '" + names_[0] + "': expected a vector with a value other than 0";
   }
 
   std::span<const int32_t> a_, b_;

@@ -20,7 +20,7 @@ class Scale final : public VectorStage {
         has_size_(spec.has(stages::scale::shift) || spec.has(stages::scale::scale)) {
     if (spec.has(stages::scale::shift) && spec.has(stages::scale::scale) &&
         shift_.size() != scale_.size()) {
-      spec.fail("expected as many shifts as scales");
+      spec.fail("expected equal counts of shifts and scales");
     }
     has_shift_ = spec.has(stages::scale::shift);
     has_scale_ = spec.has(stages::scale::scale);
@@ -66,7 +66,7 @@ class MinMaxScaler final : public VectorStage {
         scale_(spec.reals(stages::min_max_scaler::scale)),
         min_(spec.real(stages::min_max_scaler::min)),
         middle_((min_ + spec.real(stages::min_max_scaler::max)) / 2) {
-    if (low_.size() != scale_.size()) spec.fail("expected as many lows as scales");
+    if (low_.size() != scale_.size()) spec.fail("expected equal counts of lows and scales");
   }
 
  private:

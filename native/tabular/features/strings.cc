@@ -144,7 +144,7 @@ class StringMap final : public ColumnStage {
       if (!in.valid(row)) return missing(0);
       const int32_t at = index_[in.texts[row]];
       if (at < 0 && !fallback_) {
-        return "column '" + names_[0] + "': no value is known of '" +
+        return "column '" + names_[0] + "': there is no value for '" +
                std::string(run.frame.strings.text(in.texts[row])) + "'";
       }
       out.reals[row] = at >= 0 ? values_[static_cast<size_t>(at)] : *fallback_;
@@ -200,7 +200,7 @@ class RegexIndexer final : public ColumnStage {
       index = indices_[i];
       return {};
     }
-    if (!fallback_) return "column '" + names_[0] + "': no expression is found in the text";
+    if (!fallback_) return "column '" + names_[0] + "': the text contains none of the expressions";
     index = *fallback_;
     return {};
   }
@@ -237,7 +237,7 @@ class NumberMap final : public ColumnStage {
       if (value) out.reals[row] = *value;
       if (value) return {};
       if (!in.valid(row)) return missing(0);
-      return "column '" + names_[0] + "': nothing is known of " + java_double(numbers[row]);
+      return "column '" + names_[0] + "': there is no entry for " + java_double(numbers[row]);
     });
   }
 

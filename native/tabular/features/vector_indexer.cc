@@ -38,9 +38,11 @@ class VectorIndexer final : public VectorStage {
     size_t at = 0;
     for (size_t i = 0; i < features.size(); ++i) {
       const auto count = static_cast<size_t>(counts[i]);
-      if (features[i] < 0 || features[i] >= size_) return "a feature that the vector has not";
+      if (features[i] < 0 || features[i] >= size_)
+        return "a feature index is out of range for the vector";
       if (i > 0 && features[i] <= features[i - 1]) return "expected features in ascending order";
-      if (counts[i] < 0 || count > values.size() - at) return "fewer values than counted";
+      if (counts[i] < 0 || count > values.size() - at)
+        return "the counts exceed the number of values";
       Map map{static_cast<size_t>(features[i]), {}};
       for (const size_t end = at + count; at < end; ++at) {
         map.entries.push_back({values[at], static_cast<double>(indices[at])});
@@ -87,7 +89,7 @@ class VectorIndexer final : public VectorStage {
     return true;
   }
   std::string unseen(const Map& map, double value) const {
-    return "column '" + names_[0] + "': " + java_double(value) + " is no category of feature " +
+    return "column '" + names_[0] + "': " + java_double(value) + " is not a category of feature " +
            std::to_string(map.feature);
   }
 

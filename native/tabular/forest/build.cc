@@ -59,21 +59,21 @@ std::string Forest::check(const TreeNodes& from) const {
   if (from.roots.empty()) return "there are no trees";
   if (from.leaf_count == 0) return "there are no leaves";
   if (!in_range(from.test, 5)) return "a node's test is not known";
-  if (!in_range(from.missing, 3)) return "what a node does without a value is not known";
+  if (!in_range(from.missing, 3)) return "a node's handling of missing values is not known";
   const auto& offsets = from.set_offsets;
   if (!offsets.empty() && (offsets[0] != 0 || !std::is_sorted(offsets.begin(), offsets.end()) ||
                            static_cast<size_t>(offsets.back()) != from.set_members.size())) {
-    return "the sets do not lie one behind the other";
+    return "the sets are not contiguous";
   }
-  if (!in_range(from.set_members, 1 << 24)) return "a set has a member that is no category";
+  if (!in_range(from.set_members, 1 << 24)) return "a set has a member that is not a category";
   const size_t sets = offsets.empty() ? 0 : offsets.size() - 1;
   for (size_t i = 0; i < count; ++i) {
     const auto feature = static_cast<uint32_t>(from.feature[i]);
     if (from.feature[i] < 0 || (from.feature_count > 0 && feature >= from.feature_count)) {
-      return of_node(i, "feature " + std::to_string(from.feature[i]) + " is not there");
+      return of_node(i, "feature " + std::to_string(from.feature[i]) + " does not exist");
     }
     const bool in_set = !from.test.empty() && from.test[i] == static_cast<int32_t>(TreeTest::InSet);
-    if (in_set && !is_set(from.threshold[i], sets)) return of_node(i, "its set is not there");
+    if (in_set && !is_set(from.threshold[i], sets)) return of_node(i, "its set does not exist");
   }
   return {};
 }
@@ -139,7 +139,7 @@ void Forest::place(const TreeNodes& from, Placing& placing) {
     if (one.from < 0) {
       const auto leaf = static_cast<size_t>(~one.from);
       if (leaf >= from.leaf_count) {
-        placing.fault = "leaf " + std::to_string(leaf) + " is not there";
+        placing.fault = "leaf " + std::to_string(leaf) + " does not exist";
         return;
       }
       const auto zero = static_cast<uint32_t>(features_.size());
@@ -148,7 +148,7 @@ void Forest::place(const TreeNodes& from, Placing& placing) {
     }
     const auto number = static_cast<size_t>(one.from);
     if (number >= from.feature.size() || placing.used[number]) {
-      placing.fault = of_node(number, "is not there, or the child of two");
+      placing.fault = of_node(number, "does not exist, or has two parents");
       return;
     }
     placing.used[number] = true;

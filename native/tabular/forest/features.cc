@@ -46,7 +46,7 @@ void ForestFeatures::read_codes(StageSpec& spec) {
     const auto count = static_cast<size_t>(counts[i + 1]);
     if (vector_ || counts[i] < 0 || feature >= count_ || counts[i + 1] < 0 ||
         count > words.size() - at) {
-      return spec.fail("the categories of feature " + std::to_string(counts[i]) + " are not there");
+      return spec.fail("the categories of feature " + std::to_string(counts[i]) + " do not exist");
     }
     Codes made;
     if (count > 0) {

@@ -87,8 +87,8 @@ void ForestStage::read_trees(StageSpec& spec) {
   const int32_t width = spec.integer(stages::forest::width);
   if (spec.failed()) return;
   if (width < 1 || leaves_.size() % static_cast<size_t>(width) != 0) {
-    spec.fail(std::to_string(leaves_.size()) + " values of leaves that have " +
-              std::to_string(width) + " each");
+    spec.fail(std::to_string(leaves_.size()) + " values for leaves with " + std::to_string(width) +
+              " each");
     return;
   }
   width_ = static_cast<size_t>(width);
@@ -108,11 +108,11 @@ void ForestStage::read_sums(StageSpec& spec) {
               std::to_string(weights_.size()));
   }
   if (!base_.empty() && base_.size() != width_) {
-    spec.fail("expected " + std::to_string(width_) + " first values, got " +
+    spec.fail("expected " + std::to_string(width_) + " base values, got " +
               std::to_string(base_.size()));
   }
   if (sum_ == Sum::Each && (!weights_.empty() || !base_.empty() || skip_)) {
-    spec.fail("values of each tree have no weights, and are all there");
+    spec.fail("an output for each tree allows no weights, base values or skipped trees");
   }
   sum_width_ = sum_ == Sum::Each ? width_ * forest_.tree_count() : width_;
 }

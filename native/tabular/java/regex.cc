@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/bytes/views.h"
 #include "base/limits.h"
 #include "base/unicode/letters.h"
 #include "tabular/java/regex/re2.h"
@@ -31,8 +32,6 @@ std::unique_ptr<const re2::RE2> made_re2(const std::string& text) {
   auto made = std::make_unique<const re2::RE2>(text, options);
   return made->ok() ? std::move(made) : nullptr;
 }
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 }  // namespace
 
@@ -102,7 +101,7 @@ RegexFound JavaRegex::find(std::string_view text, RegexRun& run) const {
   }
   const auto [begin, end] = run.match();
   run.last_end = run.from = end;
-  // After a match of nothing the next one begins a character later.
+  // After an empty match the next one starts a character later.
   if (begin == end) run.from += end < text.size() ? front_character(text.substr(end)).bytes : 1;
   return found;
 }

@@ -82,7 +82,7 @@ int64_t Zone::start_of_day(int64_t days) const {
   const int64_t wall = micros_of_days(days);
   const int64_t instant = instant_of(wall);
   if (wall_of(instant) == wall) return instant;
-  // Skipped: the day begins when clocks are put forward.
+  // Skipped midnight: the day starts at the time to which clocks are set forward.
   const size_t next = passed(walls_, wall);
   return instant - (in_table(wall) - offsets_[next] - transitions_[next]) * kSecondMicros;
 }

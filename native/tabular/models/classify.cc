@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// The first greatest one, as Spark finds it: NaN is never greater.
+// The first of the greatest scores, as in Spark: NaN is never greater.
 size_t greatest_of(std::span<const double> values) {
   size_t best = 0;
   for (size_t i = 1; i < values.size(); ++i) {
@@ -204,7 +204,8 @@ class Greatest final : public ColumnStage {
     Column* values = value_ ? &run.out(*value_, Type::Double, rows) : nullptr;
     std::vector<double> dense;
     const auto each = [&](uint32_t row, const VectorRow& in) -> std::string {
-      if (in.size == 0) return "column '" + names_[0] + "': a vector of no values";
+      if (in.size == 0)
+        return "column '" + names_[0] + "': expected a vector with values, got an empty one";
       const std::span<const double> all(dense_values(in, dense), in.size);
       const size_t best = greatest_of(all);
       if (indices != nullptr) indices->reals[row] = static_cast<double>(best);

@@ -27,7 +27,7 @@ double dot(const double* a, const double* b, size_t n) {
   return sum;
 }
 
-// Points, one of which is the nearest to a row's.
+// Points: finds the one that is nearest to a row's vector.
 class Centers {
  public:
   Centers(StageSpec& spec, size_t count) : values_(spec.reals(stages::centers::centers)) {
@@ -49,7 +49,7 @@ class Centers {
     if (!cosine_ || dot(point, point, width_) > 0) return {};
     return "a vector of zeros has no cosine distance";
   }
-  // The first nearest one of `count` from `first` on.
+  // The nearest of `count` points from `first` on; among equals the first.
   size_t nearest(const double* point, size_t first, size_t count) const {
     const double norm = cosine_ ? std::sqrt(dot(point, point, width_)) : 0;
     double least = kFarthest;
@@ -126,7 +126,7 @@ class BisectingKMeans final : public ClusterStage {
       const int64_t end = int64_t{firsts_[i]} + counts_[i];
       const bool within = counts_[i] >= 0 && end <= static_cast<int64_t>(indices_.size());
       if (!within || (counts_[i] > 0 && firsts_[i] <= static_cast<int64_t>(i))) {
-        spec.fail("node " + std::to_string(i) + " has children that are not behind it");
+        spec.fail("node " + std::to_string(i) + " has children that are not after it");
       }
     }
   }

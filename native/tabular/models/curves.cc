@@ -128,7 +128,7 @@ class FactorizationMachine final : public ColumnStage {
   }
 
  private:
-  // `sums`: room, of each factor the sum and the sum of squares.
+  // `sums`: work area for the sum and the sum of squares of each factor.
   double score_of(const VectorRow& in, std::vector<double>& sums) const {
     sums.assign(2 * size_, 0);
     double* sum = sums.data();

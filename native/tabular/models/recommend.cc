@@ -73,8 +73,7 @@ class Als final : public ColumnStage {
       out.reals[row] = known ? product(user, item) : std::numeric_limits<double>::quiet_NaN();
       if (known || !drop_) return fault;
       const size_t unknown = user == nullptr ? 0 : 1;
-      return "column '" + names_[unknown] + "': nothing is known of id " +
-             std::to_string(ids[unknown]);
+      return "column '" + names_[unknown] + "': unknown id " + std::to_string(ids[unknown]);
     });
   }
 
@@ -86,13 +85,13 @@ class Als final : public ColumnStage {
     const bool whole = value >= std::numeric_limits<int32_t>::min() &&
                        value <= std::numeric_limits<int32_t>::max() && value == std::floor(value);
     if (!whole) {
-      return "column '" + names_[input] + "': " + java_double(value) + " is no 32-bit integer";
+      return "column '" + names_[input] + "': " + java_double(value) + " is not a 32-bit integer";
     }
     id = static_cast<int32_t>(value);
     return {};
   }
 
-  // In floats, each step rounded, in order.
+  // Computed in floats, each step rounded, in order.
   double product(const float* a, const float* b) const {
     float sum = 0;
     for (size_t i = 0; i < rank_; ++i) {
@@ -107,7 +106,7 @@ class Als final : public ColumnStage {
   bool drop_;
 };
 
-// The consequents, which are not there yet, of rules whose antecedents are all there.
+// Returns the consequents that the row does not contain, of rules whose antecedents it contains.
 class FpGrowth final : public ColumnStage {
  public:
   explicit FpGrowth(StageSpec& spec)
@@ -120,7 +119,7 @@ class FpGrowth final : public ColumnStage {
     size_t at = 0;
     for (const int32_t count : counts) {
       if (count < 1 || static_cast<size_t>(count) > items.size() - at) {
-        spec.fail("fewer antecedents than counted");
+        spec.fail("the counts exceed the number of antecedents");
         return;
       }
       antecedents_.emplace_back(items.begin() + static_cast<ptrdiff_t>(at),

@@ -32,7 +32,7 @@ class Lda final : public VectorStage {
       return;
     }
     vocabulary_ = words_.size() / k;
-    // Nothing below 0 comes of these, for which digamma would not end.
+    // Negative parameters are refused: with negative numbers digamma would not terminate.
     const auto below = [](double one) { return !(one >= 0); };
     if (std::any_of(start_.begin(), start_.end(), below) ||
         std::any_of(concentration_.begin(), concentration_.end(), below) ||
@@ -67,7 +67,7 @@ class Lda final : public VectorStage {
     for (const double count : room.counts) {
       if (!(count > 0) || std::isinf(count)) return "column '" + names_[0] + "': not a word count";
     }
-    if (!infer(room)) return "column '" + names_[0] + "': the estimate does not settle";
+    if (!infer(room)) return "column '" + names_[0] + "': the estimate does not converge";
     double sum = 0;
     for (const double one : room.gamma) sum += std::abs(one);
     for (size_t k = 0; k < size; ++k) answer[k] = room.gamma[k] / sum;

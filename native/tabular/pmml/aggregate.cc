@@ -45,7 +45,7 @@ class Aggregate final : public OneOutput {
  private:
   bool keeps_type() const { return function_ != Function::Average; }
 
-  // Nothing has no sum and no average, and is refused where one of its values is asked for.
+  // An empty list has no sum and no average: the row is refused if one of them is requested.
   Value of_row(Eval& eval, const Column& in) const {
     double sum = 0, least = 0, most = 0;
     int64_t count = 0;
@@ -69,7 +69,8 @@ class Aggregate final : public OneOutput {
       case Function::Min:
       case Function::Max: break;
     }
-    if (count == 0) return eval.fail("function " + std::string(name) + ": there are no values");
+    if (count == 0)
+      return eval.fail("function " + std::string(name) + ": expected values, got none");
     return number_of(eval, type_, function_ == Function::Min ? least : most, name);
   }
 

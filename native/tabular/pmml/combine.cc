@@ -131,7 +131,7 @@ class Combine final : public Ensemble {
     for (size_t i = 0; i < count_; ++i) {
       const Type type = run.in(inputs_[i]).type;
       if (!is_scalar_number(type)) {
-        return invalid_argument(place_ + ": a segment gives " + std::string(type_name(type)) +
+        return invalid_argument(place_ + ": a segment returns " + std::string(type_name(type)) +
                                 ", expected a number");
       }
     }
@@ -288,7 +288,7 @@ class Blend final : public Ensemble {
   Status run(Run& run, Rows rows) const override {
     for (size_t i = 0; i < count_; ++i) {
       if (run.in(inputs_[i]).type != Type::Vector) {
-        return invalid_argument(place_ + ": a segment gives no probabilities");
+        return invalid_argument(place_ + ": a segment returns no probabilities");
       }
     }
     Column& out = run.out(outputs_[0], Type::Vector, rows);

@@ -56,7 +56,7 @@ class Field final : public Stage {
     if (invalid_ == Invalid::Replace && !invalid_value_) spec.fail("there is no invalid_value");
     outliers_ = spec.choice(stages::pmml_field::outliers);
     const bool numbers = outliers_ != Outliers::AsIs || !intervals_.empty();
-    if (numbers && !is_scalar_number(type)) spec.fail("intervals and outliers are of numbers");
+    if (numbers && !is_scalar_number(type)) spec.fail("intervals and outliers require a number");
   }
 
   OnFailure on_failure() const override { return OnFailure::Pass; }
@@ -106,12 +106,12 @@ class Field final : public Stage {
     return {};
   }
 
-  // In a list, NaN is a value that is missing.
+  // In a list, NaN counts as a missing value.
   bool is_nan(const Value& value) const {
     return list_ && is_real(value.type) && std::isnan(value.real);
   }
 
-  // Puts what the field has in place of a value that a row gives, missing ones too.
+  // Replaces a value of a row, missing or not, as the field's treatments require.
   Status treat(Run& run, uint32_t row, Value& value) const {
     if (value.missing() || is_nan(value)) return treat_missing(run, row, value);
     const int64_t key = key_of(value);

@@ -75,10 +75,11 @@ class Segment final : public Stage {
 
 bool is_set(const Column& mask, uint32_t row) { return mask.valid(row) && mask.integers[row] != 0; }
 
-// n masks, then columns -> the column of the first mask that is set, or of the last one.
-// `column_of` has each mask's column (-1: the row is missing), `refused` the reason why a row that
-// chooses a mask is refused ("": it is not); with `only` two masks that are set refuse the row. A
-// vector's numbers are reordered where `maps` says from where each label's number comes (-1: zero).
+// Input: n masks, then columns. Output: the column of the first mask that is set, or of the last
+// mask. `column_of` maps each mask to its column (-1: the row is missing). `refused` is the reason
+// for refusing a row that selects a mask (empty: the row is accepted). With `only`, a row with two
+// masks set is refused. The numbers of a vector are reordered if `maps` gives the source index of
+// each label (-1: zero).
 class Choose final : public Stage {
  public:
   explicit Choose(StageSpec& spec)
@@ -145,7 +146,7 @@ class Choose final : public Stage {
     const auto set = std::count_if(masks_.begin(), masks_.end(),
                                    [&](uint32_t mask) { return is_set(run.in(mask), row); });
     if (set < 2) return {};
-    return run.refuse(row, place_, "more than one segment of the chain answers the same target");
+    return run.refuse(row, place_, "more than one segment of the chain returns the same target");
   }
 
   int64_t choose(const Run& run, uint32_t row) const {

@@ -136,7 +136,8 @@ class TextIndex final : public OneOutput {
   }
 
  private:
-  // Empty if the expression takes too many steps. Case is folded after the text is split.
+  // Returns an empty list if the expression needs too many steps. Case is folded after the text is
+  // split.
   std::optional<std::vector<std::string>> words_of(std::string_view text) const {
     if (!tokenize_) return std::vector<std::string>{folded_of(text)};
     std::vector<std::string> words;

@@ -58,7 +58,7 @@ std::string TextRules::run(const Table& table, size_t bytes_max, std::string& te
     switch (row.replacement->replace_all(*row.pattern, text, made, bytes_max)) {
       case JavaReplacement::Done::All: break;
       case JavaReplacement::Done::TooLong: return JavaRegex::too_long();
-      case JavaReplacement::Done::TooLarge: return "the normalization makes too long a text";
+      case JavaReplacement::Done::TooLarge: return "the normalized text is too long";
     }
     text = std::move(made);
   }
@@ -71,7 +71,7 @@ std::string TextRules::apply(std::string_view text, std::string& out) const {
   for (const Table& table : tables_) {
     for (int round = 0;; ++round) {
       if (round == kRoundsMax) {
-        return "the recursive normalization still changes the text after " +
+        return "the recursive normalization does not converge within " +
                std::to_string(kRoundsMax) + " rounds";
       }
       std::string before = table.recursive ? out : std::string();

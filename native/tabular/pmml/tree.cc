@@ -1,5 +1,5 @@
-// A PMML decision tree, with whatever predicates and strategies for missing values: which node a
-// row ends in. What hangs on nodes is picked by later stages. Plain forests go to forest/. Hot
+// Evaluates a PMML decision tree with any predicates and missing-value strategies: finds the node
+// in which a row ends. Later stages pick the values of that node. Plain forests are in forest/. Hot
 // path, any thread. Source: tabular.md 3.3
 #include <algorithm>
 
@@ -121,7 +121,7 @@ class Tree final : public Stage {
       nodes_[i] = {first[i],       next[i],  input[i], static_cast<Test>(test[i]),
                    scored[i] != 0, number[i]};
       const auto at = static_cast<int64_t>(i);
-      // Children and siblings come after the node, so there are no cycles.
+      // Children and siblings have higher indices than the node, which excludes cycles.
       const auto fits = [&](int32_t other) {
         return other == -1 || (other > at && other < static_cast<int64_t>(count));
       };
@@ -180,7 +180,7 @@ class Tree final : public Stage {
     if (strategy_ == OnMissingNode::Weighted)
       good = good && blended_scores_.size() == blended_.size();
     if (!answers_.empty()) good = good && answers_.size() == count;
-    if (!good) spec.fail("its nodes do not fit what they refer to");
+    if (!good) spec.fail("the tables of its nodes do not fit each other");
     spec.expect_outputs(blends ? 3 : 1, blends ? 3 : 2);
   }
 
@@ -188,7 +188,8 @@ class Tree final : public Stage {
     for (const uint32_t column : inputs_) {
       const Type type = run.in(column).type;
       if (type != Type::Vector && type != Type::List && type != Type::Decimal) continue;
-      return invalid_argument(place_ + ": a tree cannot test " + std::string(type_name(type)));
+      return invalid_argument(place_ + ": a tree cannot test values of type " +
+                              std::string(type_name(type)));
     }
     return {};
   }
@@ -334,8 +335,8 @@ class Tree final : public Stage {
     bool single = true;  // nothing was missing
   };
 
-  // Over all leaves that a missing value leaves open. The node, where there is one only: the row
-  // is answered by it then.
+  // Blends all leaves that are possible despite missing values. Returns the node if only one is
+  // possible: it alone decides the row.
   Found blend(Eval& eval, Column& scores, Column& blended) const {
     Found found;
     if (test(eval, nodes_[0], found.levels) != 1 || eval.failed()) return {};

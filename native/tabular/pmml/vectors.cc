@@ -38,7 +38,7 @@ class Vector final : public OneOutput {
   std::vector<uint32_t> inputs_;
 };
 
-// Vector -> the label of its largest number (NaN is the largest), the first one of equals.
+// Vector -> the label of its largest number (NaN is the largest); among equals the first one.
 class Classify final : public OneOutput {
  public:
   explicit Classify(StageSpec& spec)

@@ -4,13 +4,12 @@
 #include <algorithm>
 #include <array>
 
+#include "base/bytes/views.h"
 #include "tabular/sql/number_text.h"
 
 namespace serval::tabular::sql {
 
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // Reads up to `most` digits at `at`; -1 if there are fewer than `least` or more than `most`.
 int64_t number_at(std::string_view text, size_t& at, size_t least, size_t most) {

@@ -208,7 +208,8 @@ Value to_timestamp(Eval& eval, const Value& value) {
     }
     case Type::Date:
       if (!has_micros(value.integer)) {
-        return eval.fail("the date " + date_text(value.integer) + " is beyond all timestamps");
+        return eval.fail("the date " + date_text(value.integer) +
+                         " is out of range for timestamps");
       }
       return Value::of_integer(start_of_day(eval, value.integer), Type::Timestamp);
     case Type::Float:

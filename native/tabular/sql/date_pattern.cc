@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/bytes/views.h"
 #include "tabular/sql/calendar.h"
 
 namespace serval::tabular::sql {
@@ -36,7 +37,6 @@ int most_of(char letter) {
 }
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_ascii_digit(char c) { return c >= '0' && c <= '9'; }
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
 
 void append_number(std::string& text, int64_t value, int width) {
@@ -65,7 +65,7 @@ int name_at(const std::array<std::string_view, N>& names, size_t length, std::st
 int64_t number_at(std::string_view text, size_t& at, int least, int most) {
   int64_t value = 0;
   int count = 0;
-  while (count < most && at < text.size() && is_ascii_digit(text[at])) {
+  while (count < most && at < text.size() && is_digit(text[at])) {
     value = value * 10 + (text[at++] - '0');
     ++count;
   }

@@ -12,7 +12,6 @@ namespace serval {
 
 namespace {
 
-constexpr int kResourceExhausted = 8;
 constexpr size_t kCopiedBytesMax =
     4096;  // a message is copied up to here; above, its memory is taken over
 constexpr size_t kPackedBytesMin = 256;  // shorter messages are not compressed
@@ -43,8 +42,8 @@ bool CallStream::may_send(size_t bytes) {
   if (over_) return false;
   const uint64_t bytes_max = connection_.settings().send_bytes_max;
   if (bytes <= bytes_max) return true;
-  fail(kResourceExhausted, "Sent message larger than max (" + std::to_string(bytes) + " vs. " +
-                               std::to_string(bytes_max) + ")");
+  fail(grpc_code::kResourceExhausted, "Sent message larger than max (" + std::to_string(bytes) +
+                                          " vs. " + std::to_string(bytes_max) + ")");
   return false;
 }
 
@@ -58,7 +57,7 @@ bool CallStream::send(std::span<const uint8_t> message) {
   }
   if (block->buffer.append(message.data(), message.size())) return queue(block, false);
   connection_.blocks().release(block);
-  fail(kResourceExhausted,
+  fail(grpc_code::kResourceExhausted,
        "no memory for a response of " + std::to_string(message.size()) + " bytes");
   return false;
 }
@@ -138,7 +137,7 @@ void CallStream::fail(int code, std::string_view message) {
   drop_answers();
   if (resets) {
     end_call();
-    connection_.reset(*this, code == kResourceExhausted);
+    connection_.reset(*this, code == grpc_code::kResourceExhausted);
     return;
   }
   finish({code, message, {}});
@@ -159,7 +158,7 @@ void CallStream::refuse() {
   over_ = true;
   response_started_ = true;
   refusal_ = refused_->text;
-  tell_failed(kStatusInternal, refused_->text);
+  tell_failed(grpc_code::kInternal, refused_->text);
   connection_.submit_refusal(*this, *refused_, !head_.head);
 }
 

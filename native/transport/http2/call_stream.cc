@@ -12,9 +12,6 @@ namespace serval {
 
 namespace {
 
-constexpr int kUnimplemented = 12;
-constexpr int kStreamExhausted = 8;
-constexpr int kDeadlineExceeded = 4;
 constexpr size_t kHeadOverheadBytes = 32;    // RFC 9113 6.5.2
 constexpr size_t kRefusedBytesMax = 65'536;  // of a request that is not a call
 // Messages up to this size, compressed and decompressed, are decompressed on the listener's thread:
@@ -85,21 +82,21 @@ void CallStream::head_ended() {
   if (head_ended_) return;  // these are trailers
   head_ended_ = true;
   if (head_.bytes > connection_.settings().header_bytes_max) {
-    fail(kStreamExhausted, "request headers of " + digits(head_.bytes) +
-                               " bytes are over the limit of " +
-                               digits(connection_.settings().header_bytes_max) + " bytes");
+    fail(grpc_code::kResourceExhausted,
+         "request headers of " + digits(head_.bytes) + " bytes are over the limit of " +
+             digits(connection_.settings().header_bytes_max) + " bytes");
   } else if (!head_.post) {
     refused_ = &kNoPost;
   } else if (!head_.grpc) {
     refused_ = &kNoGrpc;
   } else if (!head_.found) {
-    fail(kUnimplemented, "The server does not implement the method " + head_.path);
+    fail(grpc_code::kUnimplemented, "The server does not implement the method " + head_.path);
   } else if (head_.timeout_bad) {
-    fail(kStatusInternal, "Invalid grpc-timeout value");
+    fail(grpc_code::kInternal, "Invalid grpc-timeout value");
   } else if (!connection_.takes_calls()) {
-    fail(kStatusUnavailable, "the server is shutting down");
+    fail(grpc_code::kUnavailable, "the server is shutting down");
   } else if (std::string why = connection_.too_much_unsent(); !why.empty()) {
-    fail(kStreamExhausted, why);
+    fail(grpc_code::kResourceExhausted, why);
   } else {
     begun_ = true;
     connection_.call_begins(*this);
@@ -118,7 +115,7 @@ void CallStream::data(std::span<const uint8_t> bytes) {
   if (blocked() || held_.size() > 0) {
     if (held_.base_bytes() == 0) held_ = connection_.blocks().take_buffer();
     if (!held_.append(bytes.data(), bytes.size())) {
-      fail(kStreamExhausted, "no memory for waiting messages");
+      fail(grpc_code::kResourceExhausted, "no memory for waiting messages");
     }
     return;
   }
@@ -134,7 +131,7 @@ void CallStream::take_in(std::span<const uint8_t> bytes) {
       if (bytes.empty()) break;
       if (held_.base_bytes() == 0) held_ = connection_.blocks().take_buffer();
       if (!held_.append(bytes.data(), bytes.size())) {
-        fail(kStreamExhausted, "no memory for waiting messages");
+        fail(grpc_code::kResourceExhausted, "no memory for waiting messages");
       }
       break;
     }
@@ -154,7 +151,8 @@ void CallStream::take_in(std::span<const uint8_t> bytes) {
     }
     const size_t count = std::min(bytes.size(), message_bytes_ - body_.size());
     if (!body_.append(bytes.data(), count)) {
-      fail(kStreamExhausted, "no memory for a message of " + digits(message_bytes_) + " bytes");
+      fail(grpc_code::kResourceExhausted,
+           "no memory for a message of " + digits(message_bytes_) + " bytes");
       break;
     }
     bytes = bytes.subspan(count);
@@ -171,17 +169,19 @@ bool CallStream::begin_message(size_t at_hand) {
                    static_cast<size_t>(prefix_[3]) << 8 | prefix_[4];
   const uint64_t bytes_max = connection_.settings().receive_bytes_max;
   if (prefix_[0] > 1) {
-    fail(kStatusInternal, "Unknown compressed flag " + digits(prefix_[0]) + " before a message");
+    fail(grpc_code::kInternal,
+         "Unknown compressed flag " + digits(prefix_[0]) + " before a message");
   } else if (prefix_[0] == 1 && !head_.known) {
-    fail(kUnimplemented,
+    fail(grpc_code::kUnimplemented,
          "Received message compressed with unsupported encoding \"" + head_.coding_name + "\"");
   } else if (prefix_[0] == 1 && head_.coding == MessageCoding::Identity) {
-    fail(kStatusInternal, "Received a compressed message, and no grpc-encoding");
+    fail(grpc_code::kInternal, "Received a compressed message, and no grpc-encoding");
   } else if (message_bytes_ > bytes_max) {
-    fail(kStreamExhausted, "Received message larger than max (" + digits(message_bytes_) + " vs " +
-                               digits(bytes_max) + ")");
+    fail(grpc_code::kResourceExhausted, "Received message larger than max (" +
+                                            digits(message_bytes_) + " vs " + digits(bytes_max) +
+                                            ")");
   } else if (!kind_.client_streams && messages_ > 0) {
-    fail(kUnimplemented,
+    fail(grpc_code::kUnimplemented,
          "Received a second request message for unary method " + std::string(kind_.path));
   } else if (prefix_[0] == 1 || at_hand < message_bytes_) {
     body_ = connection_.blocks().take_buffer();
@@ -192,7 +192,8 @@ bool CallStream::begin_message(size_t at_hand) {
     // Trusts the stated length: a message that the budget has no space for is refused before it
     // arrives.
     if (!body_.reserve(message_bytes_)) {
-      fail(kStreamExhausted, "no memory for a message of " + digits(message_bytes_) + " bytes");
+      fail(grpc_code::kResourceExhausted,
+           "no memory for a message of " + digits(message_bytes_) + " bytes");
     }
   }
   return !over_;
@@ -226,15 +227,15 @@ void CallStream::end_unpack() {
   const TransportSettings& limits = connection_.settings();
   switch (message->status().error().code) {
     case ErrorCode::BodyTooLarge:
-      fail(kStreamExhausted,
+      fail(grpc_code::kResourceExhausted,
            "Received message that decompresses to a size larger than " +
                digits(std::min(limits.receive_bytes_max, limits.inflated_bytes_max)));
       break;
     case ErrorCode::MemoryFull:
-      fail(kStreamExhausted,
+      fail(grpc_code::kResourceExhausted,
            "no memory for a message of more than " + digits(bytes) + " bytes after decompression");
       break;
-    default: fail(kStatusInternal, "Failed to decompress message");
+    default: fail(grpc_code::kInternal, "Failed to decompress message");
   }
 }
 
@@ -281,7 +282,8 @@ void CallStream::settle() {
   has_body_ = true;
   body_.clear(pending_.size());
   if (!body_.append(pending_.data(), pending_.size())) {
-    fail(kStreamExhausted, "no memory for a message of " + digits(pending_.size()) + " bytes");
+    fail(grpc_code::kResourceExhausted,
+         "no memory for a message of " + digits(pending_.size()) + " bytes");
     return;
   }
   pending_ = body_.bytes();
@@ -298,11 +300,12 @@ void CallStream::input_ended() {
   if (input_done_) return;
   input_done_ = true;
   if (prefix_bytes_ > 0) {
-    fail(kStatusInternal, "Incomplete message at the end of the request");
+    fail(grpc_code::kInternal, "Incomplete message at the end of the request");
   } else if (kind_.client_streams) {
     connection_.handler().half_closed(*this);
   } else if (!has_pending_) {
-    fail(kUnimplemented, "Received no request message for unary method " + std::string(kind_.path));
+    fail(grpc_code::kUnimplemented,
+         "Received no request message for unary method " + std::string(kind_.path));
   } else {
     has_pending_ = false;
     deliver({pending_, pending_borrowed_ ? nullptr : &body_});
@@ -333,7 +336,7 @@ void CallStream::set_paused(bool paused) {
 
 void CallStream::resume_taking() { take_held(); }
 
-void CallStream::deadline_passed() { fail(kDeadlineExceeded, "Deadline exceeded"); }
+void CallStream::deadline_passed() { fail(grpc_code::kDeadlineExceeded, "Deadline exceeded"); }
 
 void CallStream::drain() {
   if (begun_ && !over_) connection_.handler().draining(*this);
@@ -353,7 +356,7 @@ void CallStream::end_call() {
 
 void CallStream::gone() {
   if (begun_ && !over_) {
-    tell_failed(CallHandler::kCancelled, "the client went away");
+    tell_failed(grpc_code::kCancelled, "the client went away");
     connection_.handler().closed(*this);
     end_call();
   }

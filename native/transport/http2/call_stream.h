@@ -35,7 +35,7 @@ class CallStream final : public Http2Stream, public Call {
   void settle() override;
   void gone() override;
   void drain() override;
-  void cut() override { fail(kStatusUnavailable, "the server is shutting down"); }
+  void cut() override { fail(grpc_code::kUnavailable, "the server is shutting down"); }
   void deadline_passed() override;
   void unpack_on() override;
   void resume_taking() override;
@@ -70,9 +70,6 @@ class CallStream final : public Http2Stream, public Call {
   void set_paused(bool paused) override;
   size_t unsent_messages() const override { return answers_.size() - first_answer_; }
   uint64_t unsent_bytes() const override { return unsent_bytes_; }
-
-  static constexpr int kStatusInternal = 13;
-  static constexpr int kStatusUnavailable = 14;
 
  private:
   struct Head {

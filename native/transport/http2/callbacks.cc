@@ -112,7 +112,7 @@ class Headers {
 };
 
 void add_status(Headers& headers, int code, std::string_view message, std::string_view details) {
-  if (code == 0) {
+  if (code == grpc_code::kOk) {
     headers.add("grpc-status", "0");
   } else {
     headers.add_text("grpc-status", std::to_string(code));

@@ -205,9 +205,10 @@ Result<bool> is_alive(const std::string& path, const sockaddr_un& address) {
   ::close(probe);
   if (connected || error == EAGAIN) return true;  // EAGAIN: the accept queue is full
   if (error == ECONNREFUSED || error == ENOENT) return false;
-  return cannot_listen(path, std::string("a socket is there, and it is not known whether a server "
-                                         "answers on it: ") +
-                                 std::strerror(error));
+  return cannot_listen(path,
+                       std::string("a socket exists there, and it is not known whether a server "
+                                   "answers on it: ") +
+                           std::strerror(error));
 }
 
 // Removes a socket that a dead server left behind.

@@ -120,8 +120,9 @@ class Reader {
       const unsigned long code = ssl_.ERR_peek_last_error();
       const bool locked =
           ERR_GET_LIB(code) == ERR_LIB_PEM && ERR_GET_REASON(code) == PEM_R_BAD_PASSWORD_READ;
-      if (locked) return cannot(place + ": the key has a passphrase; one without is expected");
-      return cannot(place + ": a private key in PEM is expected" + reason());
+      if (locked)
+        return cannot(place + ": expected a key without a passphrase, got an encrypted one");
+      return cannot(place + ": expected a private key in PEM" + reason());
     }
     const bool taken = ssl_.SSL_CTX_use_PrivateKey(context_, key) == 1;
     ssl_.EVP_PKEY_free(key);
@@ -156,7 +157,7 @@ class Reader {
 
   Status chain(BIO* text, const std::string& place) {
     X509* const first = ssl_.PEM_read_bio_X509_AUX(text, nullptr, no_passphrase, nullptr);
-    if (first == nullptr) return cannot(place + ": a certificate in PEM is expected" + reason());
+    if (first == nullptr) return cannot(place + ": expected a certificate in PEM" + reason());
     const bool taken = ssl_.SSL_CTX_use_certificate(context_, first) == 1;
     ssl_.X509_free(first);
     if (!taken) return cannot(place + ": OpenSSL refuses the certificate" + reason());
@@ -184,7 +185,7 @@ class Reader {
       X509* const root = ssl_.PEM_read_bio_X509(text, nullptr, no_passphrase, nullptr);
       if (root == nullptr) {
         if (index > 1 && at_end()) return ok_status();
-        if (index == 1) return cannot(place + ": certificates in PEM are expected" + reason());
+        if (index == 1) return cannot(place + ": expected certificates in PEM" + reason());
         return cannot(place + ": certificate " + std::to_string(index) + " is broken" + reason());
       }
       // The root's name tells clients which of their certificates to send.
@@ -276,7 +277,7 @@ Result<Context> make_context(const OpenSsl& ssl, const TlsSettings& settings) {
   ssl.ERR_clear_error();
   Context context(ssl.SSL_CTX_new(ssl.TLS_server_method()), Deleter{&ssl});
   if (context == nullptr || !set_up(ssl, context.get(), settings)) {
-    return cannot("OpenSSL refuses what the listener needs: " +
+    return cannot("OpenSSL rejects the listener's settings: " +
                   reason_text(ssl, ssl.ERR_peek_last_error()));
   }
   Reader reader(ssl, context.get());

@@ -169,7 +169,7 @@ Channel::Handshake TlsChannel::handshake() {
       has_unread_ = functions_.SSL_has_pending(ssl_) != 0;
       return Handshake::Done;
     }
-    problem_ = "the client does not ask for HTTP/2 (ALPN \"h2\")";
+    problem_ = "the client does not offer HTTP/2 (ALPN \"h2\")";
     broken_ = true;
     return Handshake::Failed;
   }

@@ -24,7 +24,8 @@ const EMPTY = /bad_half_plus_two/;
 const isOther = ({ batchProof, batchFinding }: LoadedModel): boolean =>
   batchProof === 'untried' || /the first dim of /.test(batchFinding);
 
-const isTooSlow = ({ batchFinding }: LoadedModel): boolean => /take too long/.test(batchFinding);
+const isTooSlow = ({ batchFinding }: LoadedModel): boolean =>
+  /too slow for the check/.test(batchFinding);
 
 interface Share {
   readonly joined: string[];

@@ -205,7 +205,7 @@ describe("a tabular model over TensorFlow Serving's gRPC API", () => {
     ] as const) {
       const { code, details } = await call(method, { model_spec: MODEL }, message);
       assert.equal(code, UNIMPLEMENTED, method);
-      assert.match(details, /'columns' is tabular: it is asked by/);
+      assert.match(details, /'columns' is tabular: use the V2 protocol/);
     }
   });
 });

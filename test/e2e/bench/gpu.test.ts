@@ -43,7 +43,7 @@ interface Row {
 }
 
 describe('the benchmark on a GPU', () => {
-  it('measures nothing where nothing is installed for one', () => {
+  it('measures nothing without GPU libraries', () => {
     const empty = mkdtempSync(join(tmpdir(), 'serval-no-gpu-'));
     const { status, output } = run([], { SERVAL_GPU_FOLDER: empty });
     rmSync(empty, { recursive: true });
@@ -51,7 +51,7 @@ describe('the benchmark on a GPU', () => {
     assert.match(output, /^NOT MEASURED, there is no GPU to measure on: ./m);
   });
 
-  it('runs, over libraries that stand in', { skip: obstacle() }, () => {
+  it('runs on stand-in libraries', { skip: obstacle() }, () => {
     const out = mkdtempSync(join(tmpdir(), 'serval-bench-gpu-'));
     const chosen = ['--quick', '--batches', '2', '--only', 'bert-base', '--out', out];
     const { status, output } = run(['--fake', '--compiled', ...chosen]);

@@ -31,7 +31,7 @@ async function reported(args: readonly string[], file: string): Promise<BenchRep
     }
     if (report.points.every(({ answered }) => answered > 0)) return report;
   }
-  throw new assert.AssertionError({ message: `no answer in time: ${args.join(' ')}` });
+  throw new assert.AssertionError({ message: `no response in time: ${args.join(' ')}` });
 }
 
 /** `paths`: all paths that were measured. */
@@ -57,7 +57,7 @@ describe("serval bench by TensorFlow Serving's APIs", () => {
   const v1 = (rest: string): string => `http://127.0.0.1:${server.httpPort}/v1/models/${rest}`;
   const grpc = (rest = ''): string => `grpc://127.0.0.1:${server.grpcPort}${rest}`;
 
-  it('measures a model beside other paths, in table, report and page', async () => {
+  it('measures a model over several paths, in table, report and page', async () => {
     const html = join(folder, 'page.html');
     const paths = ['v1-json', 'grpc-predict'];
     const args = [join(MODELS, 'add_sub'), '--paths', paths.join(','), '--batch=4', '--rate=20'];
@@ -96,7 +96,7 @@ describe("serval bench by TensorFlow Serving's APIs", () => {
     await measured(['v1-json', 'grpc-predict'], join(MODELS, 'iris_tree'), CLOSED, ...both);
   });
 
-  it('calls PredictionService where a server has no V2, or where it is asked for', async () => {
+  it('calls PredictionService if a server has no V2, or on request', async () => {
     const serving = await servingOnly(server.grpcPort);
     try {
       const url = `grpc://127.0.0.1:${serving.port}`;

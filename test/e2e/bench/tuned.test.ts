@@ -51,7 +51,7 @@ for (const [target, model] of [
   });
 }
 
-test('a configuration that does not fit is refused in words, and leaves nothing', async () => {
+test('refuses a configuration that does not fit, and leaves no files', async () => {
   const wrong: ConfigText = (_, name) => `name: "${name}"\nmax_batch_size: -3\n`;
   const start = startTunedOf(options(MODELS, 'add_sub'), wrong);
   await assert.rejects(start({}), /max_batch_size/);

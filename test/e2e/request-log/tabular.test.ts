@@ -107,6 +107,6 @@ describe('requests to tabular models', () => {
       return (await metric(server, dropped, 'reason="form"')) === BODIES.length;
     });
     assert.deepEqual(filesOf(logs, ''), []);
-    assert.equal(server.stderr.split("a tabular model has no signature in TensorFlow's").length, 2);
+    assert.equal(server.stderr.split('tabular models have no TensorFlow signature').length, 2);
   });
 });

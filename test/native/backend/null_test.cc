@@ -190,10 +190,9 @@ TEST(NullBackend, RefusesWrongSignatures) {
   expect_invalid(with([](Signature& s) { s.outputs[1].dtype = DType::Int8; }),
                  "output 1 ('q'): expected BYTES, the datatype of the input it echoes, got INT8");
   expect_invalid(with([](Signature& s) { s.inputs.resize(1); }),
-                 "output 1 ('q') has no input of its position to echo: the signature has 1 inputs");
+                 "output 1 ('q') has no input at its position to echo: the signature has 1 inputs");
   expect_invalid(with([](Signature& s) { s.inputs[0].name = ""; }), "input 0 ('') has no name");
-  expect_invalid(with([](Signature& s) { s.inputs[2].name = "a"; }),
-                 "input 2 ('a') is there twice");
+  expect_invalid(with([](Signature& s) { s.inputs[2].name = "a"; }), "input 2 ('a') occurs twice");
   expect_invalid(with([](Signature& s) { s.outputs[0].dtype = DType::Invalid; }),
                  "output 0 ('p') has no datatype");
   expect_invalid(with([](Signature& s) { s.inputs[0].dims = {-2}; }),

@@ -273,9 +273,10 @@ TEST(TabularBackend, VectorsTooWideToAnswer) {
   const Status refused = model->run(0, {&view, 1}, indices, *scratch, options);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, ErrorCode::BodyTooLarge);
-  EXPECT_EQ(refused.error().message,
-            "output 'out': 2 rows of together 2147483648 elements are 17179869184 bytes, and the "
-            "response has room for 17179869183");
+  EXPECT_EQ(
+      refused.error().message,
+      "output 'out': 2 rows with a total of 2147483648 elements are 17179869184 bytes, but the "
+      "response has space for 17179869183");
 }
 
 TEST(TabularBackend, FramesOfNoRows) {

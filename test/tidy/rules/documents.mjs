@@ -109,7 +109,7 @@ export function errorCodes(schema) {
 // Returns the rows of ts/base/errors.ts: {PascalCase: {name, v1Http, v2Http, grpc}}; grpc is the
 // canonical name.
 export function errorRows(source) {
-  const pattern = /\[ErrorCode\.(\w+)\]:\s*row\(\s*'(\w+)',\s*(\d+),\s*(\d+),\s*(\w+)/g;
+  const pattern = /\[ErrorCode\.(\w+)\]:\s*row\(\s*'(\w+)',\s*(\d+),\s*(\d+),\s*'(\w+)'/g;
   return Object.fromEntries(
     [...source.matchAll(pattern)].map(([, code, name, v1, v2, grpc]) => [
       code,

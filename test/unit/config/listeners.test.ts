@@ -1,7 +1,7 @@
 // The listeners that a server's flags select.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { sharesPort } from '../../../ts/config/serving.js';
+import { sharesPort } from '../../../ts/config/server-settings.js';
 import { parseServeConfig, type Config } from '../../../ts/config/config.js';
 
 async function parse(...args: string[]): Promise<Config> {
@@ -10,7 +10,7 @@ async function parse(...args: string[]): Promise<Config> {
   return config;
 }
 
-test('one of the listeners may be off, as each peer spells it', async () => {
+test("accepts each peer's way to disable a listener", async () => {
   for (const off of ['false', 'False', 'off', '0']) {
     const { listeners: noHttp } = await parse(`--allow-http=${off}`);
     assert.deepEqual([noHttp.http, noHttp.grpc], [false, true]);
@@ -19,13 +19,13 @@ test('one of the listeners may be off, as each peer spells it', async () => {
   }
 });
 
-test("a port of a listener that is off is nobody's", async () => {
+test('ignores the port of a disabled listener', async () => {
   await parse('--http-port=7', '--grpc-port=7', '--allow-http=false');
   await parse('--http-port=7', '--grpc-port=7', '--allow-grpc=false');
   await parse('--metrics-port=8000', '--allow-http=false');
 });
 
-test('HTTP and gRPC share a port where they have the same one on the same address', async () => {
+test('HTTP and gRPC share a port if both have the same port and address', async () => {
   assert.equal(sharesPort(await parse('--http-port=7', '--grpc-port=7')), true);
   assert.equal(sharesPort(await parse('--http-port=7', '--grpc-port=8')), false);
   assert.equal(sharesPort(await parse('--http-port=0', '--grpc-port=0')), false);
@@ -41,7 +41,7 @@ test('HTTP and gRPC share a port where they have the same one on the same addres
   }
 });
 
-test('a server that nobody could ask, and a socket of a listener that is off, are errors', async () => {
+test('refuses a server without listeners and a socket of a disabled listener', async () => {
   await assert.rejects(
     parse('--allow-http=false', '--allow-grpc=false'),
     /^ServalError: --allow-grpc: expected true where --allow-http is false/,
@@ -52,13 +52,13 @@ test('a server that nobody could ask, and a socket of a listener that is off, ar
   );
 });
 
-test('ports are shared where it is asked for', async () => {
+test('shares ports on request', async () => {
   const { listeners, grpc } = await parse('--reuse-http-port', '--reuse-grpc-port=true');
   assert.deepEqual([listeners.reuseHttpPort, listeners.reuseGrpcPort], [true, true]);
   assert.equal(grpc.transport.reusePort, true);
 });
 
-test("a configuration's name is that of a file in one folder", async () => {
+test('accepts a configuration name only as a file in one folder', async () => {
   const { sources } = await parse('--model-config-name=h100');
   assert.equal(sources.modelConfigName, 'h100');
   for (const name of ['', 'a b', '../x', 'a/b', 'a\\b', 'a\tb']) {

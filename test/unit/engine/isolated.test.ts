@@ -20,7 +20,7 @@ const onGpu = (name: string): Partial<ModelSpec> => ({
   ],
 });
 
-test('a model is isolated by its configuration or by name, or as all are', () => {
+test('isolates a model by its configuration, by name, or with all models', () => {
   assert.equal(isolationGroup(spec()), undefined);
   assert.equal(isolationGroup(spec(), ['other']), undefined);
   assert.equal(isolationGroup(spec(), ['other', 'm']), '');
@@ -29,7 +29,7 @@ test('a model is isolated by its configuration or by name, or as all are', () =>
   assert.equal(isolationGroup(inGroup, ['m', 'all']), 'g');
 });
 
-test('a model on a GPU shares the process of its device, unless something says otherwise', () => {
+test('a model on a GPU shares the process of its device by default', () => {
   for (const provider of ['cuda', 'tensorrt']) {
     const model = spec(onGpu(provider));
     const group = isolationGroup(model, [], true);
@@ -47,7 +47,7 @@ test('a model on a GPU shares the process of its device, unless something says o
   assert.equal(isolationGroup(spec({ providers: [] }), [], true), undefined);
 });
 
-test("the words of --isolate are no models' names", () => {
+test('the keywords of --isolate are not model names', () => {
   for (const name of ['all', 'none']) {
     assert.equal(isolationGroup(spec({ name }), ['none']), undefined);
     assert.equal(isolationGroup(spec({ name, ...onGpu('cuda') }), ['none'], true), undefined);
@@ -57,7 +57,7 @@ test("the words of --isolate are no models' names", () => {
   assert.equal(isolationGroup(spec({ backend: 'tabular', name: 'none' }), ['none']), undefined);
 });
 
-test('a configuration that says none counts before all, not before the name', () => {
+test('isolation none in a configuration overrides all, but not the name', () => {
   assert.equal(isolationGroup(spec(inServer), ['all']), undefined);
   assert.equal(isolationGroup(spec(inServer), ['all', 'm']), '');
 });
@@ -71,7 +71,7 @@ test('keeps a tabular model in the server, and reports requested isolation', () 
   assert.throws(() => isolationGroup(asked), refused);
 });
 
-test('config.pbtxt says it by two parameters', () => {
+test('config.pbtxt sets isolation by two parameters', () => {
   const settings = (...parameters: readonly (readonly [string, string])[]) => {
     const text = parameters.map(
       ([key, value]) => `parameters { key: "${key}" value: { string_value: "${value}" } }`,

@@ -10,6 +10,7 @@ import { MAP_ENTRY } from '../../../ts/protobuf/generated/map-entry-fields.js';
 import * as onnx from '../../../ts/protobuf/generated/onnx-fields.js';
 import * as predictionLog from '../../../ts/protobuf/generated/prediction-log-fields.js';
 import * as serving from '../../../ts/protobuf/generated/tensorflow-serving-fields.js';
+import * as example from '../../../ts/protobuf/generated/tensorflow-example-fields.js';
 import * as tensorflow from '../../../ts/protobuf/generated/tensorflow-fields.js';
 import * as wrappers from '../../../ts/protobuf/generated/wrappers-fields.js';
 
@@ -63,6 +64,7 @@ const MODULES = {
   onnx,
   prediction_log: predictionLog,
   tensorflow,
+  tensorflow_example: example,
   tensorflow_serving: serving,
   wrappers,
 };

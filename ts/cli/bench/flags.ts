@@ -1,13 +1,11 @@
 // The flags of `serval bench`. Data only; control plane.
-import { flag } from '../../config/values/flag-row.js';
+import { flag, TEXT, TEXT_LIST } from '../../config/values/flag-row.js';
 import { type FlagRow } from '../../config/values/flag-row.js';
 import { SERVE_FLAGS } from '../../config/flags.js';
 import { MODEL_SETTINGS } from '../../library/settings.js';
 import { BENCH_THREADS_MAX } from '../../base/limits.js';
 import { TUNE_FLAGS } from './tune/flags.js';
 
-const TEXT = { kind: 'text' } as const;
-const LIST = { kind: 'text-list' } as const;
 const whole = (min: number, max: number) => ({ kind: 'int', min, max }) as const;
 const OF_SERVERS = ['http-threads', 'http-listener', 'grpc-threads'];
 /** Flags that the load controls itself. */
@@ -81,8 +79,8 @@ export const BENCH_FLAGS: readonly FlagRow[] = [
   SECONDS,
   WARMUP,
   ARRIVALS,
-  flag('input', 'NAME=VALUE', LIST, '', 'input as for `serval predict`; others are random'),
-  flag('shape', 'NAME=N,N,...', LIST, '', 'sizes of dynamic dimensions; may be repeated'),
+  flag('input', 'NAME=VALUE', TEXT_LIST, '', 'input as for `serval predict`; others are random'),
+  flag('shape', 'NAME=N,N,...', TEXT_LIST, '', 'sizes of dynamic dimensions; may be repeated'),
   SEED,
   LOAD_THREADS,
   HTTP2,
@@ -98,7 +96,7 @@ export const BENCH_FLAGS: readonly FlagRow[] = [
     '',
     'signature for v1-json and grpc-predict (default: serving_default)',
   ),
-  flag('header', 'NAME: VALUE', LIST, '', 'header sent to the URL, for keys; may be repeated'),
+  flag('header', 'NAME: VALUE', TEXT_LIST, '', 'header sent to the URL, for keys; may be repeated'),
   flag('tls-ca', 'FILE', TEXT, '', 'CA certificates for the URL (PEM)'),
   ...HANDED_ON,
 ];

@@ -1,9 +1,7 @@
 // The paths of `serval bench`: how requests of each are transported, and to which of a server's
 // APIs. Data; any thread. Source: docs/reference/protocols.
-import { PREDICTION_SERVICE } from '../predict/grpc/predict-request.js';
+import { INFERENCE_SERVICE, PREDICTION_SERVICE } from '../../base/services.js';
 import type { BenchPath } from './types.js';
-
-export const V2_SERVICE = '/inference.GRPCInferenceService';
 
 interface PathKind {
   readonly carrier: 'none' | 'http' | 'grpc';
@@ -29,4 +27,4 @@ export const isOfV1 = (path: BenchPath): boolean => KINDS[path].api === 'v1';
 
 /** The gRPC method of a path. */
 export const callOf = (path: BenchPath): string =>
-  isOfV1(path) ? `${PREDICTION_SERVICE}/Predict` : `${V2_SERVICE}/ModelInfer`;
+  isOfV1(path) ? `/${PREDICTION_SERVICE}/Predict` : `/${INFERENCE_SERVICE}/ModelInfer`;

@@ -11,16 +11,16 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
+import { ONNX_FILE, TRITON_CONFIG_FILE } from '../../base/file-names.js';
 import { modelPath } from '../../config/values/model-path.js';
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import { BENCH_LINKS_MAX } from '../../base/limits.js';
-import { MODEL_FILE, type FoundModel } from '../../models/registry/sources/scan.js';
+import type { FoundModel } from '../../models/registry/sources/scan.js';
 import { foundModel } from './endpoint/found-model.js';
 import { measureOf, type MeasureOptions } from './measure.js';
 import type { StartTuned, TunedSettings } from './types.js';
 
 const PREFIX = 'serval-tune-';
-const CONFIG_FILE = 'config.pbtxt';
 
 /** The text of a config.pbtxt. */
 export type ConfigText = (settings: TunedSettings, model: string) => string;
@@ -56,7 +56,7 @@ export function startTunedOf(options: MeasureOptions, configText: ConfigText): S
       symlinkSync(version.folder, join(home, version.version), 'dir');
       if (model.source === 'repository' || model.source === 'model-folder') linkOthers(model, home);
       const text = configText(settings, name).trimEnd();
-      writeFileSync(join(home, CONFIG_FILE), `${text}\n${fileText(version.path, text)}`);
+      writeFileSync(join(home, TRITON_CONFIG_FILE), `${text}\n${fileText(version.path, text)}`);
       // Given by name: a model called "1" would be a version of the folder above it.
       const target = `${name}=${home}`;
       const bench = await measureOf({ ...options, target, model: undefined, version: undefined });
@@ -76,7 +76,7 @@ export function startTunedOf(options: MeasureOptions, configText: ConfigText): S
 
 /** Links files that a configuration names beside the versions: labels, warm-up data. */
 function linkOthers({ basePath, versions }: FoundModel, home: string): void {
-  const left = new Set([CONFIG_FILE, ...versions.map((one) => basename(one.folder))]);
+  const left = new Set([TRITON_CONFIG_FILE, ...versions.map((one) => basename(one.folder))]);
   const names = readdirSync(basePath).filter((name) => !left.has(name) && !/^\d+$/.test(name));
   for (const name of names.slice(0, BENCH_LINKS_MAX)) {
     symlinkSync(join(basePath, name), join(home, name));
@@ -90,6 +90,6 @@ function linkOthers({ basePath, versions }: FoundModel, home: string): void {
 function fileText(path: string, config: string): string {
   if (/^\s*default_model_filename\b/m.test(config)) return '';
   const name = basename(path);
-  const isOther = name !== MODEL_FILE && statSync(path).isFile();
+  const isOther = name !== ONNX_FILE && statSync(path).isFile();
   return isOther ? `default_model_filename: ${JSON.stringify(name)}\n` : '';
 }

@@ -4,6 +4,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { ONNX_FILE } from '../../base/file-names.js';
 import { parseFlags } from '../../config/command-line.js';
 import { boolValue, textValue } from '../../config/values/values.js';
 import { ErrorCode, reasonOf } from '../../base/errors.js';
@@ -114,7 +115,7 @@ async function triedProviders(library: string): Promise<readonly TriedProvider[]
   const folder = mkdtempSync(join(tmpdir(), 'serval-doctor-'));
   let engine: Engine | undefined;
   try {
-    const path = join(folder, 'model.onnx');
+    const path = join(folder, ONNX_FILE);
     writeFileSync(path, oneOperator());
     engine = await createEngine({ onnxruntimeLibrary: library });
     const tried: TriedProvider[] = [];

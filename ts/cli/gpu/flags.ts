@@ -1,9 +1,6 @@
 // The flags of `serval gpu` and `serval doctor`. Data only; control plane.
-import { flag, type FlagRow } from '../../config/values/flag-row.js';
+import { flag, type FlagRow, BOOL, TEXT } from '../../config/values/flag-row.js';
 import { SERVE_FLAGS } from '../../config/flags.js';
-
-const TEXT = { kind: 'text' } as const;
-const BOOL = { kind: 'bool' } as const;
 
 export const GPU_FLAGS: readonly FlagRow[] = [
   flag('tensorrt', 'BOOL', BOOL, 'false', "also install TensorRT 10 (3.7 GB, from NVIDIA's index)"),

@@ -1,6 +1,7 @@
 // `serval inspect` of a TensorRT engine: the file is opaque, so this reports its configuration.
 // Control plane. Loads nothing.
 import { stat } from 'node:fs/promises';
+import { TENSORRT_FILE } from '../../base/file-names.js';
 import { DEFAULT_SIGNATURE } from '../../base/signatures.js';
 import { modelInvalid } from '../../base/errors.js';
 import { tensorRtHead } from '../../models/placement/tensorrt/load.js';
@@ -38,7 +39,7 @@ export async function tensorRtReport(
   if (why) throw modelInvalid(path, why);
   const spec = tensorRtOf(config);
   try {
-    tensorRtModel(spec, 'model.plan');
+    tensorRtModel(spec, TENSORRT_FILE);
   } catch (error) {
     throw modelInvalid(path, (error as Error).message);
   }

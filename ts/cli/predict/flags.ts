@@ -1,12 +1,9 @@
 // The flags of `serval predict`. Data only; control plane.
-import { flag } from '../../config/values/flag-row.js';
+import { flag, BOOL, TEXT, TEXT_LIST } from '../../config/values/flag-row.js';
 import { type FlagRow } from '../../config/values/flag-row.js';
 import { SERVE_FLAGS } from '../../config/flags.js';
 import { MODEL_SETTINGS } from '../../library/settings.js';
 
-const TEXT = { kind: 'text' } as const;
-const LIST = { kind: 'text-list' } as const;
-const BOOL = { kind: 'bool' } as const;
 const whole = (min: number, max: number) => ({ kind: 'int', min, max }) as const;
 export const BATCH = flag(
   'batch',
@@ -21,18 +18,18 @@ export const PREDICT_FLAGS: readonly FlagRow[] = [
   flag(
     'input',
     'NAME=VALUE',
-    LIST,
+    TEXT_LIST,
     '',
     'JSON, @file.json, .npy, .png or .jpg, @file (BYTES); or @request.json',
   ),
   flag('random', '', BOOL, 'false', 'random values for inputs that --input does not give'),
   BATCH,
   SEED,
-  flag('output', 'NAME', LIST, '', 'output to return; may be repeated (default: all)'),
+  flag('output', 'NAME', TEXT_LIST, '', 'output to return; may be repeated (default: all)'),
   flag('json', '', BOOL, 'false', 'print one JSON object'),
   flag('model', 'NAME', TEXT, '', 'model name, if PATH or the URL has several'),
   flag('model-version', 'V', TEXT, '', 'version (default: the highest)'),
   flag('signature', 'NAME', TEXT, '', 'signature of a TensorFlow model (default: serving_default)'),
-  flag('header', 'NAME: VALUE', LIST, '', 'header sent to the URL, for keys; may be repeated'),
+  flag('header', 'NAME: VALUE', TEXT_LIST, '', 'header sent to the URL, for keys; may be repeated'),
   ...SERVE_FLAGS.filter((row) => MODEL_SETTINGS.includes(row.name)),
 ];

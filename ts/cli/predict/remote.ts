@@ -1,6 +1,6 @@
 // A model at a URL: V2 over HTTP with binary tensors, V1 with JSON, or gRPC (grpc/). Control plane.
 // Source: docs/reference/protocols/v2-rest.md, docs/reference/protocols/v1-rest.md.
-import { BINARY_TYPE, JSON_TYPE } from '../../base/media-types.js';
+import { BINARY_TYPE, JSON_TYPE, JSON_LENGTH_HEADER } from '../../base/media-types.js';
 import { DEFAULT_SIGNATURE } from '../../base/signatures.js';
 import { ErrorCode, ServalError, reasonOf } from '../../base/errors.js';
 import { requestOf } from '../../library/load-model.js';
@@ -14,7 +14,6 @@ import { echo } from '../../base/text.js';
 import { plain, type Row } from './inputs.js';
 import { v1Metadata, v1Text } from './v1-json.js';
 
-const LENGTH_HEADER = 'inference-header-content-length';
 const MODEL_PATH =
   /^(.*)\/(v[12])\/models\/([^/:]+)(?:\/versions\/([^/:]+))?(?:\/infer|:predict)?\/?$/;
 
@@ -111,7 +110,7 @@ async function call(url: string, init: RequestInit): Promise<Reply> {
     }),
   );
   if (answer.status !== 200) throw refusal(url, answer.status, body);
-  return { body, jsonBytes: Number(answer.headers.get(LENGTH_HEADER) ?? 0) };
+  return { body, jsonBytes: Number(answer.headers.get(JSON_LENGTH_HEADER) ?? 0) };
 }
 
 function refusal(url: string, status: number, body: Buffer): ServalError {
@@ -167,7 +166,7 @@ async function openV2(
     infer: async (values, options) => {
       const request = requestOf({ inputs, isTable }, values, options);
       const { jsonBytes } = request;
-      const length = jsonBytes < 0 ? {} : { [LENGTH_HEADER]: String(jsonBytes) };
+      const length = jsonBytes < 0 ? {} : { [JSON_LENGTH_HEADER]: String(jsonBytes) };
       const type = jsonBytes < 0 ? JSON_TYPE : BINARY_TYPE;
       const answer = await call(`${url}/infer`, {
         method: 'POST',

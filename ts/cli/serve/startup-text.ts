@@ -1,5 +1,7 @@
 // Output of `serval serve` on stdout once it listens: the table of models, lines to paste, and
 // whether it is ready. Pure; control plane.
+import { UNIX_PREFIX } from '../../listeners/unix-socket.js';
+import { INFERENCE_SERVICE } from '../../base/services.js';
 import { GRPC_TYPE } from '../../base/media-types.js';
 import type { Policy } from '../../access/policy.js';
 import { modelProblem } from '../../models/registry/snapshot-build.js';
@@ -36,7 +38,6 @@ const REASONS_MAX = 10;
 /** Maximum models considered for sample requests. */
 const SAMPLED_MODELS_MAX = 1000;
 const ANY_ADDRESS = new Set(['0.0.0.0', '::', '']);
-const GRPC_SERVICE = 'inference.GRPCInferenceService';
 
 /**
  * The complete text for people: table, lines to paste, ready line or problems; with a final
@@ -66,7 +67,7 @@ const tlsText = (isTls = false): string => (isTls ? ' (TLS)' : '');
 
 function adminText({ admin, tls }: Listening): string {
   if (admin === undefined) return '';
-  const isUnix = admin.host.startsWith('unix:');
+  const isUnix = admin.host.startsWith(UNIX_PREFIX);
   const where = isUnix ? admin.host : authority(admin.host, admin.port);
   return `, control and metrics on ${where}${tlsText(tls?.admin)} only`;
 }
@@ -208,7 +209,7 @@ function grpcLines(
   if (sample.grpc === undefined) return [];
   const body = (): string => `{"model_name":${JSON.stringify(model.name)},${sample.grpc}}`;
   const plain = at.tls?.grpc === true ? '' : '-plaintext ';
-  const call = `${shellQuote(address)} ${GRPC_SERVICE}/ModelInfer`;
+  const call = `${shellQuote(address)} ${INFERENCE_SERVICE}/ModelInfer`;
   if (printed) return [`grpcurl ${plain}-d ${shellQuote(body())} ${call}`];
   const path = at.requestFile?.(`${model.name}.grpc.json`, body);
   return path === undefined ? [] : [`grpcurl ${plain}-d @ ${call} < ${shellQuote(path)}`];
@@ -235,7 +236,7 @@ const schemeOf = (isTls = false): string => (isTls ? 'https' : 'http');
  */
 function grpcCurlLine(url: string): string {
   const headers = `-H 'content-type: ${GRPC_TYPE}' -H 'te: trailers'`;
-  const target = shellQuote(`${url}/${GRPC_SERVICE}/ServerReady`);
+  const target = shellQuote(`${url}/${INFERENCE_SERVICE}/ServerReady`);
   return (
     `printf '\\0\\0\\0\\0\\0' | curl -s --http2-prior-knowledge ${headers} ` +
     `--data-binary @- ${target} | od -An -tx1`

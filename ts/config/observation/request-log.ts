@@ -1,12 +1,11 @@
 // The request log: flags and their settings. Control plane, start-up only.
 import { REQUEST_LOG_FORMATS, type RequestLogSettings } from './request-log-settings.js';
 import { echo } from '../../base/text.js';
-import { setting, settingValues } from '../values/flag-row.js';
+import { setting, settingValues, TEXT } from '../values/flag-row.js';
 import type { SettingsReader } from '../values/settings-reader.js';
 import { configError, lastText, type Written } from '../values/values.js';
 
 const path = { kind: 'path' } as const;
-const text = { kind: 'text' } as const;
 /** Megabytes of one file, and files of one log. */
 const FILE_MB_MAX = 1_000_000;
 const FILES_MAX = 100_000;
@@ -25,7 +24,7 @@ export const REQUEST_LOG_FLAGS = [
     'sampling',
     'request-log-sampling',
     'RATE',
-    text,
+    TEXT,
     '1',
     'fraction of requests to log, from 0 to 1',
     { read: samplingOf },
@@ -42,7 +41,7 @@ export const REQUEST_LOG_FLAGS = [
     'values',
     'request-log-values',
     'N',
-    text,
+    TEXT,
     'full',
     'values of each tensor in a JSON line: full, none or a maximum number',
     { read: valuesOf },

@@ -27,6 +27,10 @@ export type FlagType =
   | { readonly kind: 'graph-optimization' }
   | { readonly kind: 'providers' };
 
+export const BOOL = { kind: 'bool' } as const;
+export const TEXT = { kind: 'text' } as const;
+export const TEXT_LIST = { kind: 'text-list' } as const;
+
 export interface FlagRow {
   /** Kebab-case; underscores and camelCase are equivalent. */
   readonly name: string;

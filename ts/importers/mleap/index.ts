@@ -63,8 +63,7 @@ class Pipeline {
     this.#problems = problems;
   }
 
-  /** The node in `folder`. What is wrong with one node does not keep the others from being looked
-   * at. */
+  /** Lowers the node in `folder`. A fault of one node does not stop the check of the others. */
   async lower(folder: string, depth: number): Promise<void> {
     this.#nodes += 1;
     if (depth > DEPTH_MAX || this.#nodes > NODES_MAX) {

@@ -34,7 +34,7 @@ interface FrameColumn extends PortType {
   readonly column: Column;
 }
 
-/** The columns that there are so far, and what requests and answers have of them. */
+/** The existing columns, and which of them requests and responses contain. */
 export class BundleFrame {
   readonly builder: PlanBuilder;
   readonly problems: Problems;
@@ -158,7 +158,7 @@ export class OpNode {
     return this.frame.output(name, as, this.place);
   }
 
-  /** undefined where nobody wants it. */
+  /** undefined if the node has no such output. */
   optionalOutput(as: PortType, ...ports: readonly string[]): Column | undefined {
     const socket = this.outputs.find(({ port }) => ports.includes(port));
     return socket === undefined ? undefined : this.outputOf(socket.name, as);

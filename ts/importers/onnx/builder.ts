@@ -1,6 +1,24 @@
 // Writes ONNX models: deterministic, minimal, without checks of operators (the runtime makes those
 // at load). Used by importers and by the scripts that make example and fixture models. Control
 // plane. Source: field numbers of onnx/onnx.proto (ONNX IR version 8).
+import {
+  MODEL_PROTO,
+  OPERATOR_SET_ID_PROTO,
+  STRING_STRING_ENTRY_PROTO,
+  GRAPH_PROTO,
+  NODE_PROTO,
+  ATTRIBUTE_PROTO,
+  TENSOR_PROTO,
+  VALUE_INFO_PROTO,
+  TYPE_PROTO,
+  TYPE_PROTO_TENSOR,
+  TYPE_PROTO_MAP,
+  TYPE_PROTO_SEQUENCE,
+  TENSOR_SHAPE_PROTO,
+  TENSOR_SHAPE_PROTO_DIMENSION as DIMENSION,
+  ATTRIBUTE_PROTO_ATTRIBUTE_TYPE as ATTRIBUTE_TYPE,
+  TENSOR_PROTO_DATA_LOCATION as DATA_LOCATION,
+} from '../../protobuf/generated/onnx-fields.js';
 import { elementCount } from '../../model/shape.js';
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import { dataTypeOfOnnx, type ElementType } from '../../model/datatype.js';
@@ -109,18 +127,27 @@ const DEFAULT_OPSETS: Readonly<Record<string, number>> = { '': 17 };
  * 2 GiB. */
 export function encodeModel(model: OnnxModel): Uint8Array {
   const out = new ProtobufWriter();
-  out.varint(1, model.irVersion ?? DEFAULT_IR_VERSION);
-  out.string(2, model.producerName ?? 'serval');
-  if (model.producerVersion !== undefined) out.string(3, model.producerVersion);
-  if (model.domain !== undefined) out.string(4, model.domain);
-  if (model.modelVersion !== undefined) out.varint(5, model.modelVersion);
-  if (model.doc !== undefined) out.string(6, model.doc);
-  out.message(7, (inner) => writeGraph(inner, model.graph));
+  out.varint(MODEL_PROTO.irVersion, model.irVersion ?? DEFAULT_IR_VERSION);
+  out.string(MODEL_PROTO.producerName, model.producerName ?? 'serval');
+  if (model.producerVersion !== undefined)
+    out.string(MODEL_PROTO.producerVersion, model.producerVersion);
+  if (model.domain !== undefined) out.string(MODEL_PROTO.domain, model.domain);
+  if (model.modelVersion !== undefined) out.varint(MODEL_PROTO.modelVersion, model.modelVersion);
+  if (model.doc !== undefined) out.string(MODEL_PROTO.docString, model.doc);
+  out.message(MODEL_PROTO.graph, (inner) => writeGraph(inner, model.graph));
   for (const [domain, version] of Object.entries(model.opsets ?? DEFAULT_OPSETS)) {
-    out.message(8, (inner) => inner.string(1, domain).varint(2, version));
+    out.message(MODEL_PROTO.opsetImport, (inner) =>
+      inner
+        .string(OPERATOR_SET_ID_PROTO.domain, domain)
+        .varint(OPERATOR_SET_ID_PROTO.version, version),
+    );
   }
   for (const [key, value] of Object.entries(model.metadata ?? {})) {
-    out.message(14, (inner) => inner.string(1, key).string(2, value));
+    out.message(MODEL_PROTO.metadataProps, (inner) =>
+      inner
+        .string(STRING_STRING_ENTRY_PROTO.key, key)
+        .string(STRING_STRING_ENTRY_PROTO.value, value),
+    );
   }
   return out.concat();
 }
@@ -142,51 +169,58 @@ export function int64Bytes(values: readonly (number | bigint)[]): Uint8Array {
 }
 
 function writeGraph(out: ProtobufWriter, graph: OnnxGraph): void {
-  for (const node of graph.nodes) out.message(1, (inner) => writeNode(inner, node));
-  out.string(2, graph.name);
+  for (const node of graph.nodes) out.message(GRAPH_PROTO.node, (inner) => writeNode(inner, node));
+  out.string(GRAPH_PROTO.name, graph.name);
   for (const tensor of graph.initializers ?? []) {
-    out.message(5, (inner) => writeTensor(inner, tensor));
+    out.message(GRAPH_PROTO.initializer, (inner) => writeTensor(inner, tensor));
   }
-  if (graph.doc !== undefined) out.string(10, graph.doc);
-  for (const value of graph.inputs) out.message(11, (inner) => writeValue(inner, value));
-  for (const value of graph.outputs) out.message(12, (inner) => writeValue(inner, value));
-  for (const value of graph.valueInfos ?? []) out.message(13, (inner) => writeValue(inner, value));
+  if (graph.doc !== undefined) out.string(GRAPH_PROTO.docString, graph.doc);
+  for (const value of graph.inputs)
+    out.message(GRAPH_PROTO.input, (inner) => writeValue(inner, value));
+  for (const value of graph.outputs)
+    out.message(GRAPH_PROTO.output, (inner) => writeValue(inner, value));
+  for (const value of graph.valueInfos ?? [])
+    out.message(GRAPH_PROTO.valueInfo, (inner) => writeValue(inner, value));
 }
 
 function writeNode(out: ProtobufWriter, node: OnnxNode): void {
-  for (const input of node.inputs) out.string(1, input);
-  for (const output of node.outputs) out.string(2, output);
-  if (node.name !== undefined) out.string(3, node.name);
-  out.string(4, node.op);
+  for (const input of node.inputs) out.string(NODE_PROTO.input, input);
+  for (const output of node.outputs) out.string(NODE_PROTO.output, output);
+  if (node.name !== undefined) out.string(NODE_PROTO.name, node.name);
+  out.string(NODE_PROTO.opType, node.op);
   for (const [name, attribute] of Object.entries(node.attributes ?? {})) {
-    out.message(5, (inner) => writeAttribute(inner, name, attribute));
+    out.message(NODE_PROTO.attribute, (inner) => writeAttribute(inner, name, attribute));
   }
-  if (node.domain !== undefined) out.string(7, node.domain);
+  if (node.domain !== undefined) out.string(NODE_PROTO.domain, node.domain);
 }
 
 function writeAttribute(out: ProtobufWriter, name: string, attribute: OnnxAttribute): void {
-  out.string(1, name);
-  const type = 20;
+  out.string(ATTRIBUTE_PROTO.name, name);
+  const { type } = ATTRIBUTE_PROTO;
   if ('float' in attribute) {
-    out.float(2, attribute.float).varint(type, 1);
+    out.float(ATTRIBUTE_PROTO.f, attribute.float).varint(type, ATTRIBUTE_TYPE.FLOAT);
   } else if ('int' in attribute) {
-    out.varint(3, attribute.int).varint(type, 2);
+    out.varint(ATTRIBUTE_PROTO.i, attribute.int).varint(type, ATTRIBUTE_TYPE.INT);
   } else if ('string' in attribute) {
-    writeText(out, 4, attribute.string);
-    out.varint(type, 3);
+    writeText(out, ATTRIBUTE_PROTO.s, attribute.string);
+    out.varint(type, ATTRIBUTE_TYPE.STRING);
   } else if ('tensor' in attribute) {
-    out.message(5, (inner) => writeTensor(inner, attribute.tensor)).varint(type, 4);
+    out
+      .message(ATTRIBUTE_PROTO.t, (inner) => writeTensor(inner, attribute.tensor))
+      .varint(type, ATTRIBUTE_TYPE.TENSOR);
   } else if ('graph' in attribute) {
-    out.message(6, (inner) => writeGraph(inner, attribute.graph)).varint(type, 5);
+    out
+      .message(ATTRIBUTE_PROTO.g, (inner) => writeGraph(inner, attribute.graph))
+      .varint(type, ATTRIBUTE_TYPE.GRAPH);
   } else if ('floats' in attribute) {
-    for (const value of attribute.floats) out.float(7, value);
-    out.varint(type, 6);
+    for (const value of attribute.floats) out.float(ATTRIBUTE_PROTO.floats, value);
+    out.varint(type, ATTRIBUTE_TYPE.FLOATS);
   } else if ('ints' in attribute) {
-    for (const value of attribute.ints) out.varint(8, value);
-    out.varint(type, 7);
+    for (const value of attribute.ints) out.varint(ATTRIBUTE_PROTO.ints, value);
+    out.varint(type, ATTRIBUTE_TYPE.INTS);
   } else {
-    for (const value of attribute.strings) out.string(9, value);
-    out.varint(type, 8);
+    for (const value of attribute.strings) out.string(ATTRIBUTE_PROTO.strings, value);
+    out.varint(type, ATTRIBUTE_TYPE.STRINGS);
   }
 }
 
@@ -199,26 +233,28 @@ function isExternal(data: OnnxTensor['data']): data is OnnxExternalData {
   return 'location' in data;
 }
 
-const EXTERNAL = 1;
-
 function writeTensor(out: ProtobufWriter, tensor: OnnxTensor): void {
   checkTensor(tensor);
   const { name, data } = tensor;
-  for (const dim of tensor.dims) out.varint(1, dim);
-  out.varint(2, ELEMENT_TYPES[tensor.type]);
+  for (const dim of tensor.dims) out.varint(TENSOR_PROTO.dims, dim);
+  out.varint(TENSOR_PROTO.dataType, ELEMENT_TYPES[tensor.type]);
   if (data instanceof Uint8Array) {
-    out.string(8, name).bytes(9, data);
+    out.string(TENSOR_PROTO.name, name).bytes(TENSOR_PROTO.rawData, data);
   } else if (isExternal(data)) {
-    out.string(8, name);
+    out.string(TENSOR_PROTO.name, name);
     const { location, offset, byteLength } = data;
     const entries = { location, offset: String(offset), length: String(byteLength) };
     for (const [key, value] of Object.entries(entries)) {
-      out.message(13, (inner) => inner.string(1, key).string(2, value));
+      out.message(TENSOR_PROTO.externalData, (inner) =>
+        inner
+          .string(STRING_STRING_ENTRY_PROTO.key, key)
+          .string(STRING_STRING_ENTRY_PROTO.value, value),
+      );
     }
-    out.varint(14, EXTERNAL);
+    out.varint(TENSOR_PROTO.dataLocation, DATA_LOCATION.EXTERNAL);
   } else {
-    for (const text of data) writeText(out, 6, text);
-    out.string(8, name);
+    for (const text of data) writeText(out, TENSOR_PROTO.stringData, text);
+    out.string(TENSOR_PROTO.name, name);
   }
 }
 
@@ -240,32 +276,39 @@ function checkTensor(tensor: OnnxTensor): void {
 }
 
 function writeValue(out: ProtobufWriter, value: OnnxValue): void {
-  out.string(1, value.name);
+  out.string(VALUE_INFO_PROTO.name, value.name);
   const { container, type, shape } = value;
   const tensor = (out: ProtobufWriter): void => {
-    out.message(1, (inner) => {
-      inner.varint(1, ELEMENT_TYPES[type]);
-      if (shape !== undefined) inner.message(2, (dims) => writeShape(dims, shape));
+    out.message(TYPE_PROTO.tensorType, (inner) => {
+      inner.varint(TYPE_PROTO_TENSOR.elemType, ELEMENT_TYPES[type]);
+      if (shape !== undefined)
+        inner.message(TYPE_PROTO_TENSOR.shape, (dims) => writeShape(dims, shape));
     });
   };
   const map = (out: ProtobufWriter): void => {
-    out.message(5, (inner) => {
-      inner.varint(1, ELEMENT_TYPES[type]);
-      inner.message(2, (float) => float.message(1, (one) => one.varint(1, ELEMENT_TYPES.float)));
+    out.message(TYPE_PROTO.mapType, (inner) => {
+      inner.varint(TYPE_PROTO_MAP.keyType, ELEMENT_TYPES[type]);
+      inner.message(TYPE_PROTO_MAP.valueType, (float) =>
+        float.message(TYPE_PROTO.tensorType, (one) =>
+          one.varint(TYPE_PROTO_TENSOR.elemType, ELEMENT_TYPES.float),
+        ),
+      );
     });
   };
-  out.message(2, (outer) => {
+  out.message(VALUE_INFO_PROTO.type, (outer) => {
     if (container === undefined) return tensor(outer);
-    const field = container === 'optional' ? 9 : 4;
-    outer.message(field, (inner) => inner.message(1, container === 'maps' ? map : tensor));
+    const field = container === 'optional' ? TYPE_PROTO.optionalType : TYPE_PROTO.sequenceType;
+    outer.message(field, (inner) =>
+      inner.message(TYPE_PROTO_SEQUENCE.elemType, container === 'maps' ? map : tensor),
+    );
   });
 }
 
 function writeShape(out: ProtobufWriter, shape: readonly OnnxDim[]): void {
   for (const dim of shape) {
-    out.message(1, (inner) => {
-      if (typeof dim === 'number') inner.varint(1, dim);
-      if (typeof dim === 'string') inner.string(2, dim);
+    out.message(TENSOR_SHAPE_PROTO.dim, (inner) => {
+      if (typeof dim === 'number') inner.varint(DIMENSION.dimValue, dim);
+      if (typeof dim === 'string') inner.string(DIMENSION.dimParam, dim);
     });
   }
 }

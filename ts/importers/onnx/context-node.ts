@@ -4,6 +4,21 @@
 // operator EPContext (com.microsoft).
 import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
+import { CONTRIB_DOMAIN } from '../../model/onnx-names.js';
+import {
+  VARINT_BYTES_MAX,
+  WIRE_FIXED32,
+  WIRE_FIXED64,
+  WIRE_LENGTH,
+  WIRE_VARINT,
+} from '../../protobuf/wire.js';
+import {
+  ATTRIBUTE_PROTO,
+  FUNCTION_PROTO,
+  GRAPH_PROTO,
+  MODEL_PROTO,
+  NODE_PROTO,
+} from '../../protobuf/generated/onnx-fields.js';
 
 export interface ContextNode {
   readonly name: string;
@@ -12,27 +27,13 @@ export interface ContextNode {
 }
 
 const OP = 'EPContext';
-const DOMAIN = 'com.microsoft';
 
 const READ_BYTES = 16_384;
 /** Maximum size of a tag and a length. */
 const HEAD_BYTES = 20;
-const VARINT_BYTES_MAX = 10;
 const TEXT_BYTES_MAX = 4096;
 /** Nesting of bodies; protobuf's own decoders stop at this many messages. */
 const DEPTH_MAX = 100;
-
-const MODEL_GRAPH = 7;
-const MODEL_FUNCTION = 25;
-const GRAPH_NODE = 1;
-const FUNCTION_NODE = 7;
-const NODE = { name: 3, op: 4, attribute: 5, domain: 7 } as const;
-const ATTRIBUTE = { name: 1, text: 4, graph: 6, graphs: 11 } as const;
-
-const WIRE_VARINT = 0;
-const WIRE_FIXED64 = 1;
-const WIRE_LENGTH = 2;
-const WIRE_FIXED32 = 5;
 
 /**
  * The first such node, including those in bodies and functions. undefined: there is none, or the
@@ -80,8 +81,8 @@ class Search {
 
   model(whole: Span): Promise<void> {
     return this.#fields(whole, (field, value) => {
-      if (field === MODEL_GRAPH) return this.#nodes(value, GRAPH_NODE);
-      return field === MODEL_FUNCTION ? this.#nodes(value, FUNCTION_NODE) : undefined;
+      if (field === MODEL_PROTO.graph) return this.#nodes(value, GRAPH_PROTO.node);
+      return field === MODEL_PROTO.functions ? this.#nodes(value, FUNCTION_PROTO.node) : undefined;
     });
   }
 
@@ -98,27 +99,27 @@ class Search {
     const texts = new Map<number, Span>();
     const attributes: Span[] = [];
     await this.#fields(node, (field, value) => {
-      if (field === NODE.attribute) attributes.push(value);
+      if (field === NODE_PROTO.attribute) attributes.push(value);
       else texts.set(field, value);
       return undefined;
     });
     const text = (field: number): Promise<string> => this.#text(texts.get(field));
     const isContext =
-      texts.get(NODE.op)?.bytes === OP.length &&
-      (await text(NODE.op)) === OP &&
-      (await text(NODE.domain)) === DOMAIN;
+      texts.get(NODE_PROTO.opType)?.bytes === OP.length &&
+      (await text(NODE_PROTO.opType)) === OP &&
+      (await text(NODE_PROTO.domain)) === CONTRIB_DOMAIN;
     let source = '';
     for (const attribute of attributes) {
       const parts = new Map<number, Span>();
       await this.#fields(attribute, (field, value) => {
         parts.set(field, value);
-        const isGraph = field === ATTRIBUTE.graph || field === ATTRIBUTE.graphs;
-        return isGraph ? this.#nodes(value, GRAPH_NODE) : undefined;
+        const isGraph = field === ATTRIBUTE_PROTO.g || field === ATTRIBUTE_PROTO.graphs;
+        return isGraph ? this.#nodes(value, GRAPH_PROTO.node) : undefined;
       });
-      if (!isContext || (await this.#text(parts.get(ATTRIBUTE.name))) !== 'source') continue;
-      source = await this.#text(parts.get(ATTRIBUTE.text));
+      if (!isContext || (await this.#text(parts.get(ATTRIBUTE_PROTO.name))) !== 'source') continue;
+      source = await this.#text(parts.get(ATTRIBUTE_PROTO.s));
     }
-    if (isContext) this.found ??= { name: await text(NODE.name), source };
+    if (isContext) this.found ??= { name: await text(NODE_PROTO.name), source };
   }
 
   /** Calls `visit` with each length-delimited field of a message, until a node is found. */

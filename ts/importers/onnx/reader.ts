@@ -3,6 +3,13 @@
 // numbers of onnx/onnx.proto; protobuf wire format.
 import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
+import {
+  VARINT_BYTES_MAX,
+  WIRE_FIXED32,
+  WIRE_FIXED64,
+  WIRE_LENGTH,
+  WIRE_VARINT,
+} from '../../protobuf/wire.js';
 import { ServalError, modelInvalid } from '../../base/errors.js';
 import {
   ONNX_ENTRIES_MAX,
@@ -31,15 +38,10 @@ export interface OnnxHeader {
   readonly graphBytes: number;
 }
 
-const WIRE_VARINT = 0;
-const WIRE_FIXED64 = 1;
-const WIRE_LENGTH = 2;
-const WIRE_FIXED32 = 5;
 const WIRE_NAMES: Readonly<Record<number, string>> = {
   [WIRE_VARINT]: 'a number',
   [WIRE_LENGTH]: 'bytes',
 };
-const VARINT_BYTES_MAX = 10;
 const READ_BYTES = 65_536;
 const BECAME_SHORTER = 'the file was truncated while it was read';
 

@@ -5,7 +5,7 @@ import type { Stage, Value } from './generated/plan.js';
 import { FUNCTIONS, type FunctionName } from './generated/functions.js';
 import type { StageAttributes } from './generated/stages.js';
 
-/** `{ real }` keeps what an integer would lose, -0, and says that the number is no integer. */
+/** `{ real }` preserves -0, which an integer would lose, and marks the number as not an integer. */
 export type Real = number | { readonly real: number };
 
 export interface Values {

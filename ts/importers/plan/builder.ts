@@ -1,5 +1,6 @@
 // Makes a plan (proto/plan.fbs): columns, stages and expressions, by the importers of tabular
 // models. Importer's worker thread; pure.
+import { INT32_MAX } from '../../base/limits.js';
 import { PLAN_VERSION } from '../../base/generated/plan-version.js';
 import { writeFlatTable } from '../../model/flat-table.js';
 import type { AttributeValue, Block, Exactly, StageKind } from './attributes.js';
@@ -11,7 +12,7 @@ import { PLAN } from './generated/flat-tables.js';
 export type { Block, StageKind } from './attributes.js';
 export { call, type Column, columnRef, constant, type Expression } from './expression.js';
 
-/** Properties of a column that a SQL statement derives, beside its expression. */
+/** Properties of a column that a SQL statement derives, in addition to its expression. */
 export interface SqlDerivation {
   /** The expression's text, for errors. */
   readonly written: string;
@@ -34,7 +35,6 @@ interface ColumnEntry {
 
 const IDENTIFIER = 'SVTP';
 const INT32_MIN = -(2 ** 31);
-const INT32_MAX = 2 ** 31 - 1;
 
 /**
  * A scalar attribute's value: both members if it is an integer, so that the stage kind can choose.
@@ -102,7 +102,7 @@ export class PlanBuilder {
     this.#outputs.push(options);
   }
 
-  /** Stages may ask for the clocks of this zone, by its name. */
+  /** Lets stages find the clock changes of this zone by its name. */
   useZone(zone: Zone): void {
     this.#zones.set(zone.name, zone);
   }
@@ -145,7 +145,8 @@ export class PlanBuilder {
       expressions: { expressions: [expression] },
       written: [written],
       ansi,
-      // Spark puts expressions into those that read them: only what is read fails.
+      // Spark inlines expressions into those that read them, so only expressions that are read can
+      // fail.
       deferred: ansi,
     };
     this.stage('derive', [], [column], attributes, place);

@@ -2,7 +2,7 @@
 // or any text if it is split into words. Used for sample requests. Importer's worker thread; pure.
 import type { Block, Field, Plan, Stage } from './generated/plan.js';
 
-/** Stages with the texts that they look up. */
+/** Stages that look up texts in a list. */
 const LOOKUPS = new Set(['string_indexer', 'string_map']);
 /** Stages that take any text. */
 const ANY_TEXT = new Set(['tokenizer', 'regex_tokenizer', 'feature_hasher']);

@@ -1,5 +1,6 @@
 // Expressions of a plan: how importers write them, and how they lie in it. Importer's worker
 // thread; pure.
+import { EXPRESSION_DEPTH_MAX } from '../../base/limits.js';
 import type { FunctionName } from './generated/functions.js';
 import type { Node, Expression as PlanExpression, Value } from './generated/plan.js';
 
@@ -12,8 +13,6 @@ export type Expression =
   | { readonly column: Column }
   | { readonly value: Value };
 
-/** Calls in calls; as native/base/limits.h has it. */
-export const EXPRESSION_DEPTH_MAX = 200;
 /** Maximum number of nodes of one expression; a shared subexpression counts once per use. */
 export const EXPRESSION_NODES_MAX = 1_000_000;
 

@@ -21,7 +21,7 @@ export enum TreeMissing {
   /** Handles it as a value that fails the test. */
   Right = 0,
   Left = 1,
-  /** The tree has no answer. */
+  /** The tree has no result. */
   NoAnswer = 2,
 }
 
@@ -83,15 +83,19 @@ export interface ForestOptions {
   readonly nanIsLargest?: boolean;
   /** Sums are kept in float, as XGBoost does. Default false. */
   readonly floatSums?: boolean;
-  /** A tree without an answer: 'missing' (default) makes the row missing, 'skip' leaves the tree
-   * out (all of them out: missing). */
+  /**
+   * Treatment of a tree without a result: 'missing' (default) makes the row missing, 'skip' omits
+   * the tree (if all are omitted, the row is missing).
+   */
   readonly noAnswer?: 'missing' | 'skip';
   /**
    * Double (width 1) or Vector: the sums. Absent: not wanted.
    */
   readonly values?: Column;
-  /** Int32 (one tree) or List of Int32 (-1: no answer): the leaf of each tree. For what else hangs
-   * on leaves see `pick`. */
+  /**
+   * The leaf of each tree: Int32 (one tree) or List of Int32 (-1: no result). `pick` reads other
+   * values of leaves.
+   */
   readonly leaf?: Column;
 }
 
@@ -102,7 +106,7 @@ function roundings(options: ForestOptions): Int32Array | undefined {
   return Int32Array.from(roundToFloat, Number);
 }
 
-/** Text features, one behind the other: number, count of categories; and the categories. */
+/** Text features, concatenated: index, number of categories, and the categories. */
 function categoriesOf(categories: ReadonlyMap<number, readonly string[]> | undefined) {
   if (categories === undefined || categories.size === 0) return {};
   const counts = [...categories].flatMap(([feature, words]) => [feature, words.length]);

@@ -18,7 +18,7 @@ export interface TabularSettings {
   readonly ansi: string;
 }
 
-/** A field of requests, or an output of answers. */
+/** A field of requests or an output of responses. */
 export interface ImportedColumn {
   readonly name: string;
   /** The datatype in V2 metadata. */

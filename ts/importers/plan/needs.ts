@@ -28,7 +28,7 @@ export function mayBeLeftOut(plan: Plan): (field: Field) => boolean {
 const defaultsOf = ({ outputs }: Plan): readonly Output[] =>
   outputs.filter(({ extra }) => extra !== true);
 
-/** All columns that a stage looks at, in its blocks and expressions too. */
+/** All columns that a stage reads, including its blocks and expressions. */
 function readBy(stage: Stage): readonly number[] {
   const columns = [...stage.inputs];
   for (const { blocks = [], expressions = [] } of stage.attributes) {

@@ -3,7 +3,7 @@
 // Importer's worker thread. Source: tabular.md 1, 2.1 (X24).
 import { readFile, stat } from 'node:fs/promises';
 import { ServalError, modelInvalid } from '../../base/errors.js';
-import { SCHEMA_BYTES_MAX } from '../../base/limits.js';
+import { DECIMAL_PRECISION_MAX, SCHEMA_BYTES_MAX } from '../../base/limits.js';
 import type { Field, Output, Plan } from './generated/plan.js';
 import { mayBeLeftOut } from './needs.js';
 import { Problems } from './problems.js';
@@ -25,7 +25,6 @@ export interface Schema {
 }
 
 const WHAT = 'schema file';
-const PRECISION_MAX = 38;
 
 /** Errors: ModelInvalid: unreadable, too long, no JSON of this form; all at once. */
 export async function readSchema(path: string): Promise<Schema> {
@@ -109,7 +108,7 @@ function tensorOf(json: unknown, place: string, problems: Problems): SchemaTenso
   if (decimal === undefined || type.type !== 'double') {
     problems.add(
       `${place} "${name}"`,
-      `parameters: expected "precision" from 1 to ${PRECISION_MAX} and "scale" up to it, of FP64`,
+      `parameters: expected "precision" from 1 to ${DECIMAL_PRECISION_MAX} and "scale" up to it, of FP64`,
     );
     return undefined;
   }
@@ -121,14 +120,16 @@ function decimalOf(parameters: unknown): { precision: number; scale: number } | 
   const { precision, scale, ...others } = parameters;
   const [p, s] = [Number(precision), Number(scale)];
   const whole = Number.isInteger(p) && Number.isInteger(s) && Object.keys(others).length === 0;
-  return whole && p >= 1 && p <= PRECISION_MAX && s >= 0 && s <= p
+  return whole && p >= 1 && p <= DECIMAL_PRECISION_MAX && s >= 0 && s <= p
     ? { precision: p, scale: s }
     : undefined;
 }
 
-/** The plan as the schema wants it: fields whose type the model does not say get the schema's,
- * outputs that it does not list are answered only where they are asked for.
- * Errors: ModelInvalid with all that does not fit the model. `path`: for errors. */
+/**
+ * Applies the schema to the plan: fields of unknown type get the schema's type, and outputs that it
+ * does not list are returned only on request. Errors: ModelInvalid with everything that does not
+ * fit the model. `path`: for errors.
+ */
 export function applySchema(
   plan: Plan,
   schema: Schema,

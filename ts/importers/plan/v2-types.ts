@@ -52,12 +52,12 @@ const DATATYPES: Readonly<Record<Type, Datatype>> = {
 
 const INTEGERS: readonly Type[] = ['int8', 'int16', 'int32', 'int64'];
 
-/** The datatype that values of a type have in requests and answers; a list's are its element's. */
+/** The datatype of values of a type in requests and responses; that of a list is its element's. */
 export function datatypeOfType({ type, element = 'any' }: FullType): Datatype {
   return DATATYPES[type === 'list' ? element : type];
 }
 
-/** The shape that metadata gives a type. */
+/** The shape of a type in metadata. */
 export function shapeOfType({ type, size = -1 }: FullType): readonly number[] {
   if (type === 'vector' && size >= 0) return [-1, size];
   return type === 'vector' || type === 'list' ? [-1, 1, -1] : [-1];

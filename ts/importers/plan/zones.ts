@@ -1,6 +1,5 @@
-// The clocks of time zones as plans have them (proto/plan.fbs), taken from what Intl knows.
-// Importer's worker thread; pure.
-// Source: tabular.md 2.1 (X4); java.time.ZoneId for what names there are.
+// Clock changes of time zones in the form of plans (proto/plan.fbs), computed with Intl. Importer's
+// worker thread; pure. Source: tabular.md 2.1 (X4); java.time.ZoneId for the valid names.
 import type { Zone } from './generated/plan.js';
 
 const DAY_MS = 86_400_000;
@@ -8,10 +7,10 @@ const DAY_MS = 86_400_000;
 const FIRST_MS = Date.UTC(1840, 0, 1);
 /** After this time clocks behave as 400 years earlier: the calendar repeats. */
 const END_MS = Date.UTC(2500, 0, 1);
-/** Clocks are not put forward and back again within it. */
+/** Within this time, clocks are not set forward and back again. */
 const STEP_MS = 7 * DAY_MS;
 
-/** Names of old that Java takes and Intl does not, or otherwise. */
+/** Old names that Java accepts and Intl lacks or reads differently. */
 const SHORT_NAMES: Readonly<Record<string, string>> = {
   ACT: 'Australia/Darwin',
   AET: 'Australia/Sydney',

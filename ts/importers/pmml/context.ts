@@ -40,15 +40,17 @@ export interface ModelResult {
   /** The results by target, for a model that names its targets itself: several ones, or those of
    * the segments that it chooses from. `predicted` is then the first one, or the chosen one. */
   readonly byTarget?: ReadonlyMap<string, ModelResult>;
-  /** Outputs of the segment that was chosen, which the whole model answers too. */
+  /** Outputs of the chosen segment, which the whole model returns as well. */
   readonly outputs?: readonly SegmentOutput[];
-  /** Targets were applied inside: those of this model are not. */
+  /** Targets were applied inside: those of this model are not applied. */
   readonly isSettled?: boolean;
   /** predictedDisplayValue where it is not the predicted value. */
   readonly display?: Column;
   readonly probabilities?: LabelledVector;
   readonly confidences?: LabelledVector;
-  /** The document says no confidence: all are 0, and are answered only where an Output asks. */
+  /**
+   * The document has no confidences: all are 0, and are returned only if an Output requests them.
+   */
   readonly confidencesUnsaid?: boolean;
   readonly affinities?: LabelledVector;
   /** The order in which affinities rank. Default 'largest' (similarity). */
@@ -117,7 +119,9 @@ export interface ModelContext {
   /** The (first) target of the MiningSchema, if there is one. */
   readonly target?: TargetInfo;
   readonly targets: readonly TargetInfo[];
-  /** Labels of a classification: the target's values, then those of `found` that it has not. */
+  /**
+   * Labels of a classification: the target's values, then those of `found` that are not among them.
+   */
   labels(found: readonly string[]): string[];
   /** The stages that `fill` appends, as a block that reads fields of requests only. */
   aside(fill: () => void): Block;
@@ -130,4 +134,4 @@ export interface ModelContext {
 /** Fills columns for one model element. What it cannot do is noted in context.problems. */
 export type LowerModel = (model: XmlElement, context: ModelContext) => ModelResult;
 
-export type ModelTable = Readonly<Record<string, LowerModel>>;
+export type ModelLowerings = Readonly<Record<string, LowerModel>>;

@@ -1,5 +1,5 @@
 // Which function lowers which PMML model element. Importer's worker thread.
-import type { LowerModel, ModelTable } from './context.js';
+import type { LowerModel, ModelLowerings } from './context.js';
 import { lowerMining } from './ensemble/mining.js';
 import { LEAF_MODELS } from './models/index.js';
 import { lowerRuleSet } from './rules/rule-set.js';
@@ -7,7 +7,7 @@ import { lowerScorecard } from './rules/scorecard.js';
 import { lowerTree } from './tree/tree.js';
 
 /** By element name. */
-export const MODELS: ModelTable = {
+export const MODELS: ModelLowerings = {
   ...LEAF_MODELS,
   MiningModel: lowerMining,
   RuleSetModel: lowerRuleSet,

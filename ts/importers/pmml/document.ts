@@ -27,7 +27,7 @@ export interface PmmlDocument {
   readonly derivedFields: ReadonlyMap<string, XmlElement>;
   readonly functions: ReadonlyMap<string, XmlElement>;
   readonly model: XmlElement;
-  /** Whether anything tells valid values from others: else nobody notes which ones are not. */
+  /** Whether the document distinguishes valid values; if not, invalid ones are not tracked. */
   readonly asksValidity: boolean;
   /** Fields of which a row has a list: an Aggregate reads them, or they are grouped items. */
   readonly lists: ReadonlySet<string>;
@@ -128,7 +128,7 @@ function readDataField(element: XmlElement, problems: Problems): DataField {
   };
 }
 
-// The active fields of an AssociationModel whose rows belong together in groups.
+// The active fields of an AssociationModel with grouped rows.
 function groupedItems(model: XmlElement): string[] {
   const schema = child(model, 'MiningSchema');
   const fields = schema === undefined ? [] : children(schema, 'MiningField');
@@ -138,8 +138,8 @@ function groupedItems(model: XmlElement): string[] {
   return used('active').map((each) => each.attributes['name'] ?? '');
 }
 
-// Whether an Apply may answer otherwise where a field's value is not valid: it asks, or it passes
-// the value on.
+// Whether the result of an Apply may depend on the validity of a field's value: it tests the value
+// or passes it on.
 function tellsValidity({ attributes, children }: XmlElement): boolean {
   const called = attributes['function'] ?? '';
   const name = builtInName(called);
@@ -170,7 +170,7 @@ function readVersion(root: XmlElement, problems: Problems): string {
   return version;
 }
 
-/** Reads what stands around the model. What is wrong is noted in problems. */
+/** Reads the parts around the model. Faults are recorded in problems. */
 export function readDocument(root: XmlElement, problems: Problems): PmmlDocument | undefined {
   if (root.name !== 'PMML') {
     problems.add(placeOf(root), `the root element is <${root.name}>, expected <PMML>`);

@@ -1,5 +1,5 @@
-// Imports a PMML document: reads it, lowers its model, and says what its answers are. Importer's
-// worker thread. Source: tabular.md 3
+// Imports a PMML document: reads it, lowers its model, and declares its outputs. Importer's worker
+// thread. Source: tabular.md 3
 import { PlanBuilder } from '../plan/builder.js';
 import type { Plan, Type } from '../plan/generated/plan.js';
 import { Problems } from '../plan/problems.js';

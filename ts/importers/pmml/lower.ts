@@ -89,7 +89,7 @@ export class Lowering {
     return { result: finished, outputs, context, element };
   }
 
-  // A model that answers one value cannot have two targets. Source: JPMML.
+  // A model that returns one value cannot have two targets. Source: JPMML.
   #checkTargets(context: Context, { predicted, byTarget }: ModelResult): void {
     const { element, targets } = context;
     if (targets.length < 2 || predicted === undefined || byTarget !== undefined) return;
@@ -147,7 +147,7 @@ export class Context implements ModelContext {
   readonly problems: Problems;
   readonly functionName: string;
   readonly target?: TargetInfo;
-  /** Results of a MiningModel's segments, by id: what OutputField segmentId asks for. */
+  /** Results of a MiningModel's segments, by id, for the segmentId of OutputFields. */
   readonly segments = new Map<string, Lowered>();
   /** Outputs of models inside, which are outputs of the whole too. */
   readonly inner: Lowered[] = [];
@@ -252,7 +252,7 @@ export class Context implements ModelContext {
     return [...new Set([...(this.target?.values ?? []), ...found])];
   }
 
-  /** The same labels, those of `found` first: the order in which equals win. */
+  /** The same labels, those of `found` first: the order that decides between equals. */
   labelsAsFound(found: readonly string[]): string[] {
     return [...new Set([...found, ...(this.target?.values ?? [])])];
   }

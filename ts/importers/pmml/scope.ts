@@ -62,10 +62,10 @@ export class Names {
   ) {}
 }
 
-/** Fills a derived field's column, in the names where it stands. */
+/** Fills a derived field's column, in the scope of its declaration. */
 export type Derive = (element: XmlElement, names: Names) => Column;
 
-// Data types of which a request may give lists.
+// Data types for which a request may contain lists.
 const LISTED = new Set(['string', 'integer', 'float', 'double']);
 
 const UNKNOWN: FieldInfo = { dataType: 'double', optype: 'continuous', values: [] };
@@ -242,7 +242,7 @@ export class Fields {
     return !isHidden && at.derived.get(name) === element ? element : undefined;
   }
 
-  // Whether an inner model takes all its fields as the model around it has them.
+  // Whether an inner model reads all its fields as the outer model has them.
   #isPlain(names: Names): boolean {
     let known = this.#plain.get(names);
     if (known === undefined) {

@@ -1,9 +1,9 @@
 // PMML's data types: how a plan keeps their values, and how their texts are read. Importer's worker
 // thread; pure. Source: tabular.md 3.3
+import { INT32_MAX } from '../../base/limits.js';
 import type { Type, Value } from '../plan/generated/plan.js';
 import { toNumber } from './arrays.js';
 
-const INT32_MAX = 2_147_483_647;
 const DAY_MS = 86_400_000;
 
 const PLAIN: Readonly<Record<string, Type>> = {
@@ -54,7 +54,7 @@ export function requestType(dataType: string): Type | undefined {
   return planType(requestDataType(dataType));
 }
 
-/** The data type in which requests send a field: see requestType. */
+/** The data type of a field's values in requests: see requestType. */
 export function requestDataType(dataType: string): string {
   if (dataType.startsWith('dateDaysSince')) return 'date';
   if (dataType.startsWith('dateTimeSecondsSince')) return 'dateTime';

@@ -76,7 +76,7 @@ export function checkVendor(found: Found, version: string, problems: Problems): 
   }
 }
 
-// Parts of a document that say nothing about what it answers.
+// Parts of a document that have no effect on its results.
 const REMARKS = new Set([
   'Annotation',
   'Extension',
@@ -87,7 +87,7 @@ const REMARKS = new Set([
   'ModelStats',
 ]);
 
-/** Whether an element inside of these may change what the document answers. */
+/** Whether an element inside these may change the results of the document. */
 export function mayDecide(around: readonly string[]): boolean {
   return !around.some((each) => REMARKS.has(each));
 }

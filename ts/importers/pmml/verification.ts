@@ -1,5 +1,6 @@
-// ModelVerification: the records of a document that say what its model answers. Importer's worker
-// thread; pure. Source: the PMML standard's "Model Verification"; JPMML's Evaluator.verify().
+// ModelVerification: the records of a document with the expected results of its model. Importer's
+// worker thread; pure. Source: the PMML standard's "Model Verification"; JPMML's
+// Evaluator.verify().
 import type { Plan } from '../plan/generated/plan.js';
 import type { Verification, VerifiedOutput } from '../plan/verification.js';
 import { placeOf } from './document.js';

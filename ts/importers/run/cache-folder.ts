@@ -1,9 +1,8 @@
 // The folder of --model-cache: its contents are loaded, so nobody else may be able to write it.
 // Control plane, at start.
 import { mkdirSync, statSync, type Stats } from 'node:fs';
+import { OWN_FOLDER_MODE } from '../../base/own-file.js';
 import { ErrorCode, ServalError, reasonOf } from '../../base/errors.js';
-
-const FOLDER_MODE = 0o700;
 
 /**
  * Creates --model-cache if it is missing, for its owner alone. Errors: InvalidArgument: others can
@@ -15,7 +14,7 @@ export function checkCacheFolder(folder: string): void {
     new ServalError(ErrorCode.InvalidArgument, `--model-cache: ${folder}: ${text}`);
   let about: Stats;
   try {
-    mkdirSync(folder, { recursive: true, mode: FOLDER_MODE });
+    mkdirSync(folder, { recursive: true, mode: OWN_FOLDER_MODE });
     about = statSync(folder);
   } catch (error) {
     throw refused(reasonOf(error));

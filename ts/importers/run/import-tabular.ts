@@ -2,6 +2,7 @@
 // file. Importer's worker thread.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { MLEAP_FILE } from '../../base/file-names.js';
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import type { TabularRequest } from './importer.js';
 import { PLAN_FILE } from './model-cache.js';
@@ -40,7 +41,6 @@ export type TabularImporter = (
 export type TabularImporters = Readonly<Record<ImportedFormat, () => Promise<TabularImporter>>>;
 
 const SPARK_METADATA = 'metadata/';
-const BUNDLE_FILE = 'bundle.json';
 
 /** Errors: ModelInvalid: all problems found by the format's importer or the schema. */
 export async function importTabular(
@@ -98,12 +98,12 @@ function unusedSettings(
 
 /** Errors: ModelInvalid: neither a Spark model nor a bundle. */
 function formatOf({ names }: ModelFiles, path: string): ImportedFormat {
-  if (names.includes(BUNDLE_FILE)) return 'mleap';
+  if (names.includes(MLEAP_FILE)) return 'mleap';
   if (names.some((name) => name.startsWith(SPARK_METADATA))) return 'spark';
   const shown = names.slice(0, 5).join(', ');
   throw new ServalError(
     ErrorCode.ModelInvalid,
     `${path}: expected a model that Spark has saved (metadata/, stages/) or an MLeap bundle ` +
-      `(${BUNDLE_FILE}, root/), got ${names.length} files: ${shown}`,
+      `(${MLEAP_FILE}, root/), got ${names.length} files: ${shown}`,
   );
 }

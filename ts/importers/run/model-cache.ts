@@ -22,6 +22,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { deserialize, serialize } from 'node:v8';
+import { OWN_FILE_MODE, OWN_FOLDER_MODE } from '../../base/own-file.js';
 import { ErrorCode, ServalError, reasonOf } from '../../base/errors.js';
 import { PLAN_VERSION } from '../../base/generated/plan-version.js';
 import { MODEL_FILE_DEPTH_MAX, MODEL_FILES_MAX } from '../../base/limits.js';
@@ -125,8 +126,6 @@ export function quicklyCached<Model extends Imported>(
 }
 
 const DIGEST_BYTES = 32;
-const FOLDER_MODE = 0o700;
-const FILE_MODE = 0o600;
 const OTHERS_WRITE = 0o022;
 
 /** Digest of an entry: its content and its key. */
@@ -184,7 +183,7 @@ export function readCached<Model extends Imported>(folder: string, key: string):
 /** Creates a folder in the cache for an import's files, not yet an entry. */
 export function beginEntry(folder: string): string {
   const building = join(folder, `building-${process.pid}-${randomBytes(8).toString('hex')}`);
-  mkdirSync(building, { recursive: true, mode: FOLDER_MODE });
+  mkdirSync(building, { recursive: true, mode: OWN_FOLDER_MODE });
   return building;
 }
 
@@ -202,7 +201,7 @@ export function finishEntry<Model extends Imported>(
   const moved = withFilesIn(entry, building, model) as Model;
   const content = serialize(moved);
   const bytes = Buffer.concat([digestOf(key, content), content]);
-  writeFileSync(join(building, ENTRY_FILE), bytes, { mode: FILE_MODE });
+  writeFileSync(join(building, ENTRY_FILE), bytes, { mode: OWN_FILE_MODE });
   try {
     renameSync(building, entry);
   } catch {

@@ -1,6 +1,16 @@
 // Finds the model file (or folder) of a version by names alone. Control plane; pure. Source:
 // tensorflow-import.md 1.1, 3.1; tabular.md 1; Triton's default_model_filename by platform.
 import { extname } from 'node:path';
+import {
+  GRAPH_EXTENSIONS,
+  MLEAP_FILE,
+  SAVED_MODEL_FILES,
+  SESSION_BUNDLE_FILE,
+  SPLIT_SAVED_MODEL_FILE,
+  TENSORRT_FILE,
+  TRITON_CONFIG_FILE,
+  TRITON_SAVED_MODEL,
+} from '../../base/file-names.js';
 import { TABULAR_PLATFORMS } from '../../model/platforms.js';
 
 /** A tabular model; the format of an archive is determined when it is loaded. */
@@ -23,14 +33,12 @@ export interface ModelFile {
 export const ONNX_PLATFORM = 'onnxruntime_onnx';
 export const SAVED_MODEL_PLATFORM = 'tensorflow_savedmodel';
 export const GRAPH_DEF_PLATFORM = 'tensorflow_graphdef';
-/** Triton's name of TensorRT engines, and of their file. */
+/** Triton's name of TensorRT engines. */
 export const TENSORRT_PLATFORM = 'tensorrt_plan';
-export const TENSORRT_FILE = 'model.plan';
 const PLATFORMS: Readonly<Record<TabularFormat, string>> = { ...TABULAR_PLATFORMS, archive: '' };
 
 const ONNX_EXTENSION = '.onnx';
 const TENSORRT_EXTENSION = '.plan';
-const GRAPH_EXTENSIONS: ReadonlySet<string> = new Set(['.pb', '.pbtxt', '.graphdef']);
 const PMML_EXTENSION = '.pmml';
 /** PMML by its extension. */
 const XML_EXTENSION = '.xml';
@@ -40,14 +48,12 @@ const PMML_GZIP_EXTENSIONS = ['.pmml.gz', '.xml.gz'] as const;
 const ARCHIVE_EXTENSIONS = ['.tar.gz', '.zip', '.tar', '.tgz', '.gz'] as const;
 /** Files that mark a folder as a SavedModel or a session bundle. */
 const FOLDER_MARKS: ReadonlySet<string> = new Set([
-  'saved_model.pb',
-  'saved_model.pbtxt',
-  'saved_model.cpb',
-  'export.meta',
+  ...SAVED_MODEL_FILES,
+  SPLIT_SAVED_MODEL_FILE,
+  SESSION_BUNDLE_FILE,
 ]);
-const SAVED_MODEL_FOLDER = 'model.savedmodel';
 /** Contents of an MLeap bundle. */
-const BUNDLE_PARTS = ['bundle.json', 'root'] as const;
+const BUNDLE_PARTS = [MLEAP_FILE, 'root'] as const;
 /** Contents of every stage that Spark saves; one of the others is present too. */
 const SPARK_METADATA = 'metadata';
 const SPARK_PARTS: ReadonlySet<string> = new Set(['stages', 'data', 'bestModel', 'pipelineModel']);
@@ -60,7 +66,7 @@ const NO_MODELS: ReadonlySet<string> = new Set([
   'fingerprint.pb',
   'keras_metadata.pb',
   'batching_params.pbtxt',
-  'config.pbtxt',
+  TRITON_CONFIG_FILE,
   'saved_model_config.pb',
   'schema.json',
 ]);
@@ -133,7 +139,7 @@ export function findModelFile(
   if (names.some((name) => FOLDER_MARKS.has(name))) {
     return { format: 'tensorflow', platform: SAVED_MODEL_PLATFORM, name: '' };
   }
-  if (names.includes(SAVED_MODEL_FOLDER)) return modelFileOf(SAVED_MODEL_FOLDER);
+  if (names.includes(TRITON_SAVED_MODEL)) return modelFileOf(TRITON_SAVED_MODEL);
   if (names.includes(TENSORRT_FILE)) return tensorRtFile(TENSORRT_FILE);
   const tabular = findTabular(names, told);
   if (tabular !== undefined) return tabular;

@@ -1,19 +1,10 @@
 // A gRPC call as a protocol sees it: raw message bytes in and out, a status, a deadline, and one
 // object per stream. Hot path; one listener's thread. Must not know any protocol or registry.
-import { reasonOf } from '../../base/errors.js';
+import { STATUS_BYTES_MAX, STATUS_ENCODED_BYTES_MAX } from '../../base/limits.js';
+import { GrpcCode, reasonOf } from '../../base/errors.js';
 import type { CallKind } from '../../access/groups.js';
 import type { MissingPart } from '../../base/generated/engine.js';
 
-/** Replies of one stream that may wait for the client before the stream stops reading requests. */
-export const STREAM_BACKLOG_MESSAGES_MAX = 64;
-export const STREAM_BACKLOG_BYTES_MAX = 8 * 1024 * 1024;
-
-/** A status text is percent-encoded in one HTTP/2 trailer; clients accept 8 KiB of trailers. */
-const DETAILS_BYTES_MAX = 4096;
-const DETAILS_ENCODED_BYTES_MAX = 6144;
-
-const CODE_UNAVAILABLE = 14;
-const CODE_INTERNAL = 13;
 const CUT_MARK = '...';
 
 /**
@@ -23,10 +14,10 @@ const CUT_MARK = '...';
  */
 function safeDetails(text: string): string {
   // Nothing longer can fit, and a text of gigabytes is not scanned to its end.
-  const head = Buffer.from(text.slice(0, DETAILS_BYTES_MAX + 1)).toString();
+  const head = Buffer.from(text.slice(0, STATUS_BYTES_MAX + 1)).toString();
   if (
-    Buffer.byteLength(head) <= DETAILS_BYTES_MAX &&
-    encodeURI(head).length <= DETAILS_ENCODED_BYTES_MAX
+    Buffer.byteLength(head) <= STATUS_BYTES_MAX &&
+    encodeURI(head).length <= STATUS_ENCODED_BYTES_MAX
   )
     return head;
   let bytes = CUT_MARK.length;
@@ -35,7 +26,7 @@ function safeDetails(text: string): string {
   for (const character of head) {
     bytes += Buffer.byteLength(character);
     encodedBytes += encodeURI(character).length;
-    if (bytes > DETAILS_BYTES_MAX || encodedBytes > DETAILS_ENCODED_BYTES_MAX) break;
+    if (bytes > STATUS_BYTES_MAX || encodedBytes > STATUS_ENCODED_BYTES_MAX) break;
     units += character.length;
   }
   return head.slice(0, units) + CUT_MARK;
@@ -58,12 +49,12 @@ export class GrpcStatus {
 /** The status of a handler that threw, which is a bug in Serval. */
 export function thrownStatus(error: unknown): GrpcStatus {
   const text = reasonOf(error);
-  return new GrpcStatus(CODE_INTERNAL, `internal error: ${text}`);
+  return new GrpcStatus(GrpcCode.INTERNAL, `internal error: ${text}`);
 }
 
 /** The status of a call that ends because the server stops. */
 export function drainStatus(): GrpcStatus {
-  return new GrpcStatus(CODE_UNAVAILABLE, 'the server is shutting down');
+  return new GrpcStatus(GrpcCode.UNAVAILABLE, 'the server is shutting down');
 }
 
 /**
@@ -134,7 +125,7 @@ export interface MissingSentence {
 /** The error's own text, cut like every status. */
 export const PLAIN_WORDING: EngineWording = {
   queueFull: '',
-  bytesMax: DETAILS_BYTES_MAX,
+  bytesMax: STATUS_BYTES_MAX,
   cutMark: CUT_MARK,
   missing: [],
 };

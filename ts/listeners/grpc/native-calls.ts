@@ -1,5 +1,7 @@
 // Calls that the native gRPC listener forwarded to this thread, as their handlers use them. The
 // thread that owns the listener. A call ends once: by its handler, or when its client is gone.
+import { GrpcCode } from '../../base/errors.js';
+import { STREAM_BACKLOG_BYTES_MAX, STREAM_BACKLOG_MESSAGES_MAX } from '../../base/limits.js';
 import {
   thrownStatus,
   type GrpcReply,
@@ -10,10 +12,7 @@ import {
   type GrpcUnaryCall,
   type GrpcUnaryHandler,
 } from './call.js';
-import { STREAM_BACKLOG_BYTES_MAX, STREAM_BACKLOG_MESSAGES_MAX } from './call.js';
 import type { NativeCall } from './native-binding.js';
-
-const OK = 0;
 
 /**
  * Notifications from the listener to a call. `ended`: nothing more arrives, and nothing can be
@@ -30,7 +29,7 @@ export interface ForwardedCall {
 }
 
 function finishWith(call: NativeCall, status: GrpcStatus | null): void {
-  if (status === null) call.finish(OK, '');
+  if (status === null) call.finish(GrpcCode.OK, '');
   else call.finish(status.code, status.details);
 }
 

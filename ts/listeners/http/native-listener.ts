@@ -10,6 +10,7 @@ import {
   HTTP_SILENT_MS,
   HTTP_STALLED_MS,
   INFLATED_BYTES_MAX,
+  LEARNED_ROUTES_MAX,
 } from '../../base/limits.js';
 import { ListenerEvent } from '../../base/generated/engine.js';
 import { addedCounts, countsByName } from '../../base/text.js';
@@ -62,7 +63,6 @@ export interface NativeHttpSurroundings extends Surroundings {
 
 /** Tolerance between the addon's clock and JavaScript's at the end of a drain. */
 const CLOCKS_MS = 10;
-const TAUGHT_MAX = 65_536;
 
 /** OPTIONS *: concerns the server as a whole. */
 const SERVER_ROUTE: Route = {
@@ -301,7 +301,7 @@ export class NativeHttpListener implements HttpListener {
     if (hasLock && header === '') return undefined;
     const name = `${request.thread} ${method} ${path} ${host}`;
     if (!hasLock && this.#taught.has(name)) return undefined;
-    if (this.#taught.size >= TAUGHT_MAX) this.#taught.clear();
+    if (this.#taught.size >= LEARNED_ROUTES_MAX) this.#taught.clear();
     this.#taught.add(name);
     const key = { header, value: header === '' ? '' : head.header(header) };
     const generation = this.#generation;

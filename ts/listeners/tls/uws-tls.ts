@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type * as uws from 'uWebSockets.js';
+import { OWN_FILE_MODE } from '../../base/own-file.js';
 import { ErrorCode, ServalError, reasonOf } from '../../base/errors.js';
 import type { Expires, ListenerTls } from './settings.js';
 import { PemFiles, expiryOf, type Pems } from './pem-files.js';
@@ -57,8 +58,8 @@ function withFiles<T>({ cert, key }: Pems, use: (cert: string, key: string) => T
   const folder = mkdtempSync(join(tmpdir(), 'serval-pem-')); // mode 0700
   try {
     const [certificate, secret] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
-    writeFileSync(certificate, cert, { mode: 0o600 });
-    writeFileSync(secret, key, { mode: 0o600 });
+    writeFileSync(certificate, cert, { mode: OWN_FILE_MODE });
+    writeFileSync(secret, key, { mode: OWN_FILE_MODE });
     return use(certificate, secret);
   } finally {
     rmSync(folder, { recursive: true, force: true });

@@ -1,18 +1,15 @@
 // Writes V2 ModelInferRequest messages with raw contents, the form that EngineControl.warmUp
 // accepts. Model and version stay empty: the engine gets the handle instead. Control plane; pure.
 // Source: proto/wire/inference.proto.
+import { WIRE_LENGTH } from '../../protobuf/wire.js';
+import {
+  MODEL_INFER_REQUEST,
+  MODEL_INFER_REQUEST_INFER_INPUT_TENSOR as INPUT_TENSOR,
+  MODEL_INFER_REQUEST_INFER_REQUESTED_OUTPUT_TENSOR as REQUESTED_OUTPUT,
+} from '../../protobuf/generated/inference-fields.js';
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import type { Tensor } from './tensor.js';
 import { WARMUP_BYTES_MAX } from './tensor.js';
-
-const WIRE_BYTES = 2;
-
-const REQUEST_INPUTS = 5;
-const REQUEST_OUTPUTS = 6;
-const REQUEST_RAW_INPUT_CONTENTS = 7;
-const TENSOR_NAME = 1;
-const TENSOR_DATATYPE = 2;
-const TENSOR_SHAPE = 3;
 
 function varintBytes(value: number): number[] {
   const out: number[] = [];
@@ -27,7 +24,7 @@ function varintBytes(value: number): number[] {
 
 /** Tag and length of a length-delimited field. */
 function fieldHead(field: number, bytes: number): Uint8Array {
-  return Uint8Array.from([...varintBytes(field * 8 + WIRE_BYTES), ...varintBytes(bytes)]);
+  return Uint8Array.from([...varintBytes(field * 8 + WIRE_LENGTH), ...varintBytes(bytes)]);
 }
 
 function bytesField(field: number, bytes: Uint8Array): Uint8Array {
@@ -40,9 +37,9 @@ const stringField = (field: number, text: string): Uint8Array =>
 function inputBytes(tensor: Tensor): Uint8Array {
   const shape = Uint8Array.from(tensor.shape.flatMap(varintBytes));
   return Buffer.concat([
-    stringField(TENSOR_NAME, tensor.name),
-    stringField(TENSOR_DATATYPE, tensor.datatype),
-    ...(shape.length > 0 ? [bytesField(TENSOR_SHAPE, shape)] : []),
+    stringField(INPUT_TENSOR.name, tensor.name),
+    stringField(INPUT_TENSOR.datatype, tensor.datatype),
+    ...(shape.length > 0 ? [bytesField(INPUT_TENSOR.shape, shape)] : []),
   ]);
 }
 
@@ -55,9 +52,14 @@ export function encodeInferRequest(
   outputs: readonly string[],
 ): Uint8Array {
   const chunks = [
-    ...inputs.map((tensor) => bytesField(REQUEST_INPUTS, inputBytes(tensor))),
-    ...outputs.map((name) => bytesField(REQUEST_OUTPUTS, stringField(TENSOR_NAME, name))),
-    ...inputs.flatMap(({ raw }) => [fieldHead(REQUEST_RAW_INPUT_CONTENTS, raw.length), raw]),
+    ...inputs.map((tensor) => bytesField(MODEL_INFER_REQUEST.inputs, inputBytes(tensor))),
+    ...outputs.map((name) =>
+      bytesField(MODEL_INFER_REQUEST.outputs, stringField(REQUESTED_OUTPUT.name, name)),
+    ),
+    ...inputs.flatMap(({ raw }) => [
+      fieldHead(MODEL_INFER_REQUEST.rawInputContents, raw.length),
+      raw,
+    ]),
   ];
   const bytes = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
   if (bytes > WARMUP_BYTES_MAX) {

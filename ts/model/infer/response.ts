@@ -1,5 +1,10 @@
 // Reads the response of EngineControl.warmUp() to a V2 ModelInferRequest of one row: a value of
 // each output. Control plane; pure. Source: proto/wire/inference.proto.
+import {
+  MODEL_INFER_RESPONSE_INFER_OUTPUT_TENSOR as OUTPUT_TENSOR,
+  MODEL_INFER_RESPONSE,
+} from '../../protobuf/generated/inference-fields.js';
+import { MAP_ENTRY } from '../../protobuf/generated/map-entry-fields.js';
 import { ErrorCode } from '../../base/errors.js';
 import { WireReader } from '../../protobuf/reader.js';
 import { LENGTH_BYTES } from './tensor.js';
@@ -19,7 +24,7 @@ const NULL_INDICES = 'null_indices';
 function readParameterKey(reader: WireReader): string {
   let key = '';
   while (reader.next()) {
-    if (reader.field === 1) key = reader.string();
+    if (reader.field === MAP_ENTRY.key) key = reader.string();
     else reader.skip();
   }
   return key;
@@ -30,9 +35,9 @@ function readHead(reader: WireReader): Head {
   let datatype = '';
   let hasNull = false;
   while (reader.next()) {
-    if (reader.field === 1) name = reader.string();
-    else if (reader.field === 2) datatype = reader.string();
-    else if (reader.field === 4) {
+    if (reader.field === OUTPUT_TENSOR.name) name = reader.string();
+    else if (reader.field === OUTPUT_TENSOR.datatype) datatype = reader.string();
+    else if (reader.field === OUTPUT_TENSOR.parameters) {
       hasNull = readParameterKey(reader.nested('parameters')) === NULL_INDICES || hasNull;
     } else reader.skip();
   }
@@ -70,8 +75,9 @@ export function readInferAnswer(message: Uint8Array): ReadonlyMap<string, Value>
   const heads: Head[] = [];
   const raws: Uint8Array[] = [];
   while (reader.next()) {
-    if (reader.field === 5) heads.push(readHead(reader.nested('outputs')));
-    else if (reader.field === 6) raws.push(reader.view());
+    if (reader.field === MODEL_INFER_RESPONSE.outputs)
+      heads.push(readHead(reader.nested('outputs')));
+    else if (reader.field === MODEL_INFER_RESPONSE.rawOutputContents) raws.push(reader.view());
     else reader.skip();
   }
   return new Map(heads.map((head, i) => [head.name, valueOf(head, raws[i])]));

@@ -3,7 +3,7 @@
 // tfserving.md 3.5.
 import { availableParallelism } from 'node:os';
 import { BATCHING_FIELDS } from '../../config/peers/serving-fields.js';
-import { MODEL_THREADS_MAX } from '../../base/limits.js';
+import { MODEL_THREADS_MAX, UINT32_MAX } from '../../base/limits.js';
 import type { BatchPolicy, ModelSpec } from '../../model/engine-api.js';
 import { BATCHING_PARAMETERS } from '../../protobuf/generated/serving-config.js';
 import { decodeText } from '../../protobuf/schema-text.js';
@@ -17,7 +17,6 @@ import type { ConfigProblem } from '../../protobuf/problem.js';
 
 const MAX_BATCH_SIZE_DEFAULT = 1000;
 const MAX_ENQUEUED_BATCHES_DEFAULT = 10;
-const UINT32_MAX = 4_294_967_295;
 /** Longest queue that --queue-requests-max allows. */
 const QUEUE_REQUESTS_MAX = 1_000_000;
 

@@ -1,6 +1,7 @@
 // Checks ONNX Runtime options set in a model's configuration against the table shared with the
 // engine (native/engine/control/spec/options.h, which also resolves paths and makes the final
 // check). Checking here gives each problem its location in the configuration. Control plane; pure.
+import { RUNTIME_OPTION_CHARS_MAX } from '../../base/limits.js';
 import { RUNTIME_OPTIONS } from '../../model/generated/runtime-options.js';
 import type { OptionRule, OptionScope } from '../../model/generated/runtime-options.js';
 import { echo, nearWord } from '../../base/text.js';
@@ -10,7 +11,6 @@ const AFFINITIES = /^[\d,;-]+$/;
 const LIST = /^[\w,.:+-]+$/;
 const NAME = /^[\w-][\w.-]{0,127}$/;
 const WHOLE = /^-?\d{1,16}$/;
-const VALUE_CHARS_MAX = 65_536;
 /** The runtime reads C strings, which end at NUL. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
 const CONTROL = /[\u0000-\u001f\u007f]/;
@@ -69,6 +69,6 @@ export function optionProblem(scope: OptionScope, name: string, value: string): 
     );
   }
   if (CONTROL.test(value)) return `expected a value without control characters, got ${echo(value)}`;
-  if (value.length <= VALUE_CHARS_MAX && fits(rule, value)) return undefined;
+  if (value.length <= RUNTIME_OPTION_CHARS_MAX && fits(rule, value)) return undefined;
   return `expected ${rule.expected}, got ${echo(value)}`;
 }

@@ -11,7 +11,13 @@ import { MODEL_CONFIG } from '../../protobuf/generated/model-config.js';
 import { echo, nearestWord, visible } from '../../base/text.js';
 import { fieldNotes } from './field-notes.js';
 import { optionName, optionProblem } from './runtime-options.js';
-import { GRAPHS_MAX, MODEL_THREADS_MAX } from '../../base/limits.js';
+import {
+  GRAPHS_MAX,
+  MODEL_THREADS_MAX,
+  PRIORITY_LEVELS_MAX,
+  TENSOR_RANK_MAX,
+  UINT32_MAX,
+} from '../../base/limits.js';
 import { TABULAR_PLATFORMS } from '../../model/platforms.js';
 import { VERIFICATION_MODES } from '../../model/platforms.js';
 import { read } from '../../protobuf/schema.js';
@@ -32,11 +38,6 @@ const BACKENDS: Readonly<Record<string, readonly string[]>> = {
   [TENSORRT_BACKEND]: ['tensorrt_plan'],
   [NULL_BACKEND]: [],
 };
-/** Maximum number of priority levels of one queue. */
-const PRIORITY_LEVELS_MAX = 1024;
-const UINT32_MAX = 4_294_967_295;
-/** Maximum rank of a tensor, including the batch dim; native/base/limits.h kRankMax. */
-const RANK_MAX = 32;
 const IMAGE_DIMS = 3;
 
 const PRECISIONS = ['FP32', 'FP16', 'BF16', 'INT8'];
@@ -220,7 +221,7 @@ class Check {
       if (size >= 1 || size === -1) return;
       this.#problem(of, name, `expected 1 or more, or -1 for a dynamic dim, got ${size}`, i);
     });
-    const most = this.#maxBatchSize > 0 ? RANK_MAX - 1 : RANK_MAX;
+    const most = this.#maxBatchSize > 0 ? TENSOR_RANK_MAX - 1 : TENSOR_RANK_MAX;
     if (sizes.length > most) {
       this.#problem(of, name, `expected at most ${most}, got ${sizes.length}`);
     }

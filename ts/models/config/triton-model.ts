@@ -2,6 +2,13 @@
 // configuration that GET config returns. Control plane; pure. Source: v2-protocol.md 3, 11;
 // Triton's configuration in JSON (every default written out) and its ONNX Runtime backend's
 // auto-complete.
+import { CUDA_PROVIDER, TENSORRT_PROVIDER } from '../../model/onnx-names.js';
+import {
+  ONNX_FILE,
+  TENSORRT_FILE,
+  TRITON_GRAPH,
+  TRITON_SAVED_MODEL,
+} from '../../base/file-names.js';
 import { DEFAULT_SIGNATURE } from '../../base/signatures.js';
 import type { LoadedModel } from '../../model/engine-api.js';
 import type { SignatureInfo, TensorInfo } from '../../model/snapshot.js';
@@ -25,7 +32,7 @@ const QUEUE_MEMBERS = [
   'default_queue_policy',
   'priority_queue_policy',
 ];
-const GPU_PROVIDERS = ['CUDAExecutionProvider', 'TensorrtExecutionProvider'];
+const GPU_PROVIDERS = [CUDA_PROVIDER, TENSORRT_PROVIDER];
 
 /** Values that Serval chooses if the configuration does not. */
 export interface AutoComplete {
@@ -127,11 +134,11 @@ function fits(dims: readonly number[], shape: readonly number[]): boolean {
 
 /** Triton's default_model_filename, by platform. */
 const MODEL_FILES: Readonly<Record<string, string>> = {
-  onnxruntime_onnx: 'model.onnx',
-  onnx_onnxv1: 'model.onnx',
-  tensorflow_savedmodel: 'model.savedmodel',
-  tensorflow_graphdef: 'model.graphdef',
-  tensorrt_plan: 'model.plan',
+  onnxruntime_onnx: ONNX_FILE,
+  onnx_onnxv1: ONNX_FILE,
+  tensorflow_savedmodel: TRITON_SAVED_MODEL,
+  tensorflow_graphdef: TRITON_GRAPH,
+  tensorrt_plan: TENSORRT_FILE,
   [TABULAR_PLATFORMS.spark]: 'model',
   [TABULAR_PLATFORMS.mleap]: 'model.zip',
   [TABULAR_PLATFORMS.pmml]: 'model.pmml',

@@ -1,5 +1,6 @@
 // Decides where a model runs: maps its configuration and the machine's hardware to execution
 // providers and to a reason for the log. Control plane; pure.
+import { TENSORRT_PROVIDER } from '../../model/onnx-names.js';
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import type { ModelSpec, Placement, ProviderOptions } from '../../model/engine-api.js';
 import type { ContextNode } from '../../importers/onnx/context-node.js';
@@ -27,8 +28,6 @@ export function choosesItself(spec: ModelSpec, ready: boolean): boolean {
   return providers.length === 0 ? ready : providers.some(({ name }) => name === AUTO);
 }
 
-const TENSORRT_SOURCE = 'TensorrtExecutionProvider';
-
 /**
  * TensorRT if the configuration requests it or fixes the shapes of all inputs (TensorRT builds an
  * engine for each shape), else CUDA; the CPU if there is no GPU or the configuration says KIND_CPU.
@@ -39,7 +38,7 @@ const TENSORRT_SOURCE = 'TensorrtExecutionProvider';
 export function place(spec: ModelSpec, facts: GpuFacts, context?: ContextNode): Placed {
   const { placement } = spec;
   if (spec.backend !== 'onnxruntime') return onCpu('tabular models run on the CPU');
-  if (context !== undefined && ['', TENSORRT_SOURCE].includes(context.source)) {
+  if (context !== undefined && ['', TENSORRT_PROVIDER].includes(context.source)) {
     return onTensorrt(spec, facts, context);
   }
   if (placement?.kind === 'cpu') return onCpu('its configuration says KIND_CPU');
@@ -69,7 +68,7 @@ function onTensorrt(
   const refused = (code: ErrorCode, why: string): ServalError =>
     new ServalError(
       code,
-      `model file ${path}: node '${name}' (EPContext) holds an engine of ${TENSORRT_SOURCE}, which runs on TensorRT only (serval gpu install --tensorrt): ${why}`,
+      `model file ${path}: node '${name}' (EPContext) holds an engine of ${TENSORRT_PROVIDER}, which runs on TensorRT only (serval gpu install --tensorrt): ${why}`,
     );
   if (placement?.kind === 'cpu') {
     throw refused(ErrorCode.ModelInvalid, 'expected no KIND_CPU in its configuration');

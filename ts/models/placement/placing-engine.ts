@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { OWN_FOLDER_MODE } from '../../base/own-file.js';
 import { ErrorCode, reasonOf, ServalError } from '../../base/errors.js';
 import { usualGraphRows } from '../config/graph-rows.js';
 import type {
@@ -188,7 +189,7 @@ async function withCache(spec: ModelSpec, machine: Machine, folder: string): Pro
     driver: version,
   });
   for (const path of [options['trt_engine_cache_path'], options['trt_timing_cache_path']]) {
-    if (path !== undefined) await mkdir(path, { recursive: true, mode: 0o700 });
+    if (path !== undefined) await mkdir(path, { recursive: true, mode: OWN_FOLDER_MODE });
   }
   const own = providers.map((one) => (one.name === TENSORRT ? withOptions(one, options) : one));
   return { ...spec, providers: own };

@@ -2,6 +2,7 @@
 // tensorflow.serving.PredictionLog: the messages as they were recorded, which the engine reads.
 // Only MultiInference is split, into the classify and regress requests of its tasks. Control plane;
 // pure. Source: tfserving.md 2 (messages), 3.6 (which kinds are run).
+import { PREDICTION_LOG, PREDICT_LOG } from '../../protobuf/generated/prediction-log-fields.js';
 import { CLASSIFY_METHOD } from '../../base/signatures.js';
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import {
@@ -19,23 +20,19 @@ export interface RecordedRequest {
   readonly message: Uint8Array;
 }
 
-const CLASSIFY_LOG = 2;
-const REGRESS_LOG = 3;
-const MULTI_INFERENCE_LOG = 4;
-const PREDICT_LOG = 6;
 const LOG_KINDS: Readonly<Record<number, string>> = {
-  2: 'classify_log',
-  3: 'regress_log',
-  4: 'multi_inference_log',
-  5: 'session_run_log',
-  6: 'predict_log',
-  7: 'predict_streamed_log',
+  [PREDICTION_LOG.classifyLog]: 'classify_log',
+  [PREDICTION_LOG.regressLog]: 'regress_log',
+  [PREDICTION_LOG.multiInferenceLog]: 'multi_inference_log',
+  [PREDICTION_LOG.sessionRunLog]: 'session_run_log',
+  [PREDICTION_LOG.predictLog]: 'predict_log',
+  [PREDICTION_LOG.predictStreamedLog]: 'predict_streamed_log',
 };
 const RUN_KINDS: Readonly<Record<number, string>> = {
-  [CLASSIFY_LOG]: 'ClassifyLog',
-  [REGRESS_LOG]: 'RegressLog',
-  [MULTI_INFERENCE_LOG]: 'MultiInferenceLog',
-  [PREDICT_LOG]: 'PredictLog',
+  [PREDICTION_LOG.classifyLog]: 'ClassifyLog',
+  [PREDICTION_LOG.regressLog]: 'RegressLog',
+  [PREDICTION_LOG.multiInferenceLog]: 'MultiInferenceLog',
+  [PREDICTION_LOG.predictLog]: 'PredictLog',
 };
 
 interface Log {
@@ -51,11 +48,11 @@ interface Log {
 export function recordedRequests(record: Uint8Array): readonly RecordedRequest[] {
   const { kind, request } = readPredictionLog(new WireReader(record, 'PredictionLog'));
   switch (kind) {
-    case PREDICT_LOG:
+    case PREDICTION_LOG.predictLog:
       return [{ protocol: TF_PREDICT, message: request }];
-    case CLASSIFY_LOG:
+    case PREDICTION_LOG.classifyLog:
       return [{ protocol: TF_CLASSIFY, message: request }];
-    case REGRESS_LOG:
+    case PREDICTION_LOG.regressLog:
       return [{ protocol: TF_REGRESS, message: request }];
     default:
       return taskRequests(request);
@@ -109,7 +106,7 @@ function readPredictionLog(reader: WireReader): Log {
 /** {request = 1}: its occurrences, which merge into one message if concatenated. */
 function readLog(reader: WireReader, requests: Uint8Array[]): void {
   while (reader.next()) {
-    if (reader.field === 1) requests.push(reader.view());
+    if (reader.field === PREDICT_LOG.request) requests.push(reader.view());
     else reader.skip();
   }
 }

@@ -12,8 +12,9 @@ import { WARMUP_BYTES_MAX } from '../../model/infer/tensor.js';
 /** Maximum records of one warmup file; TensorFlow Serving's own limit. */
 export const WARMUP_RECORDS_MAX = 1000;
 
-const LENGTH_BYTES = 8;
-const CRC_BYTES = 4;
+/** A record: the length and its checksum, the data and its checksum. */
+export const LENGTH_BYTES = 8;
+export const CRC_BYTES = 4;
 const HEAD_BYTES = LENGTH_BYTES + CRC_BYTES;
 const PIECE_BYTES = 1_048_576;
 const UINT32_RANGE = 4_294_967_296;

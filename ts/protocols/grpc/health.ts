@@ -1,6 +1,11 @@
 // grpc.health.v1.Health: Check, and Watch, which follows the registry. Control plane: the
 // listener's thread. Source: proto/wire/health.proto and the published gRPC health checking
 // protocol.
+import {
+  HEALTH_CHECK_REQUEST,
+  HEALTH_CHECK_RESPONSE,
+  HEALTH_CHECK_RESPONSE_SERVING_STATUS as STATUS,
+} from '../../protobuf/generated/health-fields.js';
 import { HEALTH } from '../../access/groups.js';
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import type { RegistrySnapshot } from '../../model/snapshot.js';
@@ -18,10 +23,6 @@ import { ProtobufWriter } from '../../protobuf/writer.js';
 
 export const HEALTH_SERVICE = 'grpc.health.v1.Health';
 
-const SERVING = 1;
-const NOT_SERVING = 2;
-const SERVICE_UNKNOWN = 3;
-
 export interface HealthServiceOptions {
   readonly snapshot: () => RegistrySnapshot;
   /** Calls `listener` after each new snapshot; the returned function unsubscribes it. */
@@ -34,7 +35,7 @@ function readService(message: Buffer): string {
   const reader = exactReader(message, 'HealthCheckRequest');
   let service = '';
   while (reader.next()) {
-    if (reader.field === 1) service = reader.string();
+    if (reader.field === HEALTH_CHECK_REQUEST.service) service = reader.string();
     else reader.skip();
   }
   return service;
@@ -43,13 +44,15 @@ function readService(message: Buffer): string {
 // The server's readiness for "" and its services; a model's for a model's name.
 function servingStatus(options: HealthServiceOptions, service: string): number {
   const snapshot = options.snapshot();
-  const serving = (ready: boolean): number => (ready && !snapshot.draining ? SERVING : NOT_SERVING);
+  const serving = (ready: boolean): number =>
+    ready && !snapshot.draining ? STATUS.SERVING : STATUS.NOT_SERVING;
   if (service === '' || options.services.includes(service)) return serving(snapshot.ready);
   const model = Object.hasOwn(snapshot.models, service) ? snapshot.models[service] : undefined;
-  return model === undefined ? SERVICE_UNKNOWN : serving(model.defaultVersion !== undefined);
+  return model === undefined ? STATUS.SERVICE_UNKNOWN : serving(model.defaultVersion !== undefined);
 }
 
-const statusMessage = (status: number): Buffer => new ProtobufWriter().varint(1, status).toBuffer();
+const statusMessage = (status: number): Buffer =>
+  new ProtobufWriter().varint(HEALTH_CHECK_RESPONSE.status, status).toBuffer();
 
 const failure = (error: unknown): GrpcStatus =>
   error instanceof ServalError ? inferStatus(error) : thrownStatus(error);
@@ -107,8 +110,8 @@ class HealthWatch implements GrpcStreamHandler {
   }
 
   onDrain(): void {
-    if (this.service !== undefined && this.sent !== NOT_SERVING) {
-      this.call.write(statusMessage(NOT_SERVING));
+    if (this.service !== undefined && this.sent !== STATUS.NOT_SERVING) {
+      this.call.write(statusMessage(STATUS.NOT_SERVING));
     }
     this.close(null);
   }
@@ -137,7 +140,7 @@ export function healthService(options: HealthServiceOptions): GrpcService {
         try {
           const service = readService(call.request);
           const status = servingStatus(options, service);
-          if (status === SERVICE_UNKNOWN) {
+          if (status === STATUS.SERVICE_UNKNOWN) {
             throw new ServalError(
               ErrorCode.ModelNotFound,
               `health: '${echoed(service)}' is neither a service nor a model of this server`,

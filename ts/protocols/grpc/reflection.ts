@@ -1,8 +1,16 @@
 // Server reflection, v1 and v1alpha: lists this server's services and their descriptors, so that
 // tools such as grpcurl need no .proto files. Control plane: the listener's thread. Source:
 // proto/wire/reflection.proto and the published gRPC server reflection protocol.
+import {
+  ERROR_RESPONSE,
+  FILE_DESCRIPTOR_RESPONSE,
+  LIST_SERVICE_RESPONSE,
+  SERVER_REFLECTION_REQUEST,
+  SERVER_REFLECTION_RESPONSE,
+  SERVICE_RESPONSE,
+} from '../../protobuf/generated/reflection-fields.js';
 import { METADATA } from '../../access/groups.js';
-import { ErrorCode, ServalError } from '../../base/errors.js';
+import { ErrorCode, GrpcCode, ServalError } from '../../base/errors.js';
 import {
   drainStatus,
   thrownStatus,
@@ -21,25 +29,6 @@ export const REFLECTION_SERVICES: readonly string[] = [
   'grpc.reflection.v1alpha.ServerReflection',
 ];
 
-const CODE_INVALID_ARGUMENT = 3;
-const CODE_NOT_FOUND = 5;
-const CODE_UNIMPLEMENTED = 12;
-
-// Fields of ServerReflectionRequest.
-const HOST = 1;
-const FILE_BY_FILENAME = 3;
-const FILE_CONTAINING_SYMBOL = 4;
-const FILE_CONTAINING_EXTENSION = 5;
-const ALL_EXTENSION_NUMBERS = 6;
-const LIST_SERVICES = 7;
-
-// Fields of ServerReflectionResponse.
-const VALID_HOST = 1;
-const ORIGINAL_REQUEST = 2;
-const FILE_DESCRIPTOR_RESPONSE = 4;
-const LIST_SERVICES_RESPONSE = 6;
-const ERROR_RESPONSE = 7;
-
 interface ReflectionRequest {
   host: string;
   /** The request's field, 0 if there is none; the last one wins. */
@@ -52,17 +41,17 @@ function readRequest(message: Buffer): ReflectionRequest {
   const request: ReflectionRequest = { host: '', kind: 0, argument: '' };
   while (reader.next()) {
     switch (reader.field) {
-      case HOST:
+      case SERVER_REFLECTION_REQUEST.host:
         request.host = reader.string();
         break;
-      case FILE_BY_FILENAME:
-      case FILE_CONTAINING_SYMBOL:
-      case ALL_EXTENSION_NUMBERS:
-      case LIST_SERVICES:
+      case SERVER_REFLECTION_REQUEST.fileByFilename:
+      case SERVER_REFLECTION_REQUEST.fileContainingSymbol:
+      case SERVER_REFLECTION_REQUEST.allExtensionNumbersOfType:
+      case SERVER_REFLECTION_REQUEST.listServices:
         request.kind = reader.field;
         request.argument = reader.string();
         break;
-      case FILE_CONTAINING_EXTENSION:
+      case SERVER_REFLECTION_REQUEST.fileContainingExtension:
         request.kind = reader.field;
         reader.skip();
         break;
@@ -74,7 +63,9 @@ function readRequest(message: Buffer): ReflectionRequest {
 }
 
 function writeError(out: ProtobufWriter, code: number, message: string): void {
-  out.message(ERROR_RESPONSE, (error) => error.varint(1, code).string(2, message));
+  out.message(SERVER_REFLECTION_RESPONSE.errorResponse, (error) =>
+    error.varint(ERROR_RESPONSE.errorCode, code).string(ERROR_RESPONSE.errorMessage, message),
+  );
 }
 
 // Writes one file; its imports are requested by their names.
@@ -83,10 +74,12 @@ function writeFile(
   found: { readonly base64: string } | undefined,
   what: string,
 ): void {
-  if (found === undefined) writeError(out, CODE_NOT_FOUND, `${what} is not known`);
+  if (found === undefined) writeError(out, GrpcCode.NOT_FOUND, `${what} is not known`);
   else {
     const file = Buffer.from(found.base64, 'base64');
-    out.message(FILE_DESCRIPTOR_RESPONSE, (response) => response.bytes(1, file));
+    out.message(SERVER_REFLECTION_RESPONSE.fileDescriptorResponse, (response) =>
+      response.bytes(FILE_DESCRIPTOR_RESPONSE.fileDescriptorProto, file),
+    );
   }
 }
 
@@ -96,27 +89,30 @@ function writeAnswer(
   services: readonly string[],
 ): void {
   switch (kind) {
-    case LIST_SERVICES:
-      out.message(LIST_SERVICES_RESPONSE, (list) => {
-        for (const name of services) list.message(1, (service) => service.string(1, name));
+    case SERVER_REFLECTION_REQUEST.listServices:
+      out.message(SERVER_REFLECTION_RESPONSE.listServicesResponse, (list) => {
+        for (const name of services)
+          list.message(LIST_SERVICE_RESPONSE.service, (service) =>
+            service.string(SERVICE_RESPONSE.name, name),
+          );
       });
       return;
-    case FILE_BY_FILENAME: {
+    case SERVER_REFLECTION_REQUEST.fileByFilename: {
       const file = DESCRIPTORS.find(({ name }) => name === argument);
       writeFile(out, file, `file '${echoed(argument)}'`);
       return;
     }
-    case FILE_CONTAINING_SYMBOL: {
+    case SERVER_REFLECTION_REQUEST.fileContainingSymbol: {
       const file = DESCRIPTORS.find(({ symbols }) => symbols.includes(argument));
       writeFile(out, file, `symbol '${echoed(argument)}'`);
       return;
     }
-    case FILE_CONTAINING_EXTENSION:
-    case ALL_EXTENSION_NUMBERS:
-      writeError(out, CODE_UNIMPLEMENTED, 'there are no extensions: all files are proto3');
+    case SERVER_REFLECTION_REQUEST.fileContainingExtension:
+    case SERVER_REFLECTION_REQUEST.allExtensionNumbersOfType:
+      writeError(out, GrpcCode.UNIMPLEMENTED, 'there are no extensions: all files are proto3');
       return;
     default:
-      writeError(out, CODE_INVALID_ARGUMENT, 'the request has no known field');
+      writeError(out, GrpcCode.INVALID_ARGUMENT, 'the request has no known field');
   }
 }
 
@@ -124,8 +120,8 @@ function writeAnswer(
 export function reflectionResponse(message: Buffer, services: readonly string[]): Buffer {
   const request = readRequest(message);
   const out = new ProtobufWriter();
-  if (request.host !== '') out.string(VALID_HOST, request.host);
-  out.bytes(ORIGINAL_REQUEST, message);
+  if (request.host !== '') out.string(SERVER_REFLECTION_RESPONSE.validHost, request.host);
+  out.bytes(SERVER_REFLECTION_RESPONSE.originalRequest, message);
   writeAnswer(out, request, services);
   return out.toBuffer();
 }

@@ -3,7 +3,7 @@
 // plane, any thread; pure. Source: tensorflow/serving server_core.cc, get_model_status_impl.cc;
 // tfserving.md 1.8, 1.9, 1.10.
 import { PREDICT_METHOD } from '../../base/signatures.js';
-import { ERRORS, ErrorCode, ServalError } from '../../base/errors.js';
+import { ERRORS, ErrorCode, GrpcCode, ServalError } from '../../base/errors.js';
 import { dataTypeOf } from '../../model/datatype.js';
 import type {
   ModelSnapshot,
@@ -19,6 +19,12 @@ import { modelProblem, versionProblem } from '../../models/registry/snapshot-bui
 import type { MissingSentence } from '../../listeners/grpc/call.js';
 import { canonicalVersion, echoed, filled } from '../request-text.js';
 
+/**
+ * The text of an error of a full queue, which clients of TensorFlow Serving match; Serval's own,
+ * which says more, follows it. Source: tfserving.md 1.10.
+ */
+export const QUEUE_FULL = 'The batch scheduling queue to which this task was submitted is full';
+
 /** A model, with at most one of version (decimal text as it was sent) and label. */
 export interface ServableTarget {
   readonly name: string;
@@ -30,26 +36,6 @@ export interface ServableTarget {
 const DTYPE_NAMES: ReadonlyMap<number, string> = new Map(
   Object.entries(DATA_TYPE.values).map(([name, code]) => [code, name]),
 );
-
-const CANONICAL_NAMES = [
-  'OK',
-  'CANCELLED',
-  'UNKNOWN',
-  'INVALID_ARGUMENT',
-  'DEADLINE_EXCEEDED',
-  'NOT_FOUND',
-  'ALREADY_EXISTS',
-  'PERMISSION_DENIED',
-  'RESOURCE_EXHAUSTED',
-  'FAILED_PRECONDITION',
-  'ABORTED',
-  'OUT_OF_RANGE',
-  'UNIMPLEMENTED',
-  'INTERNAL',
-  'UNAVAILABLE',
-  'DATA_LOSS',
-  'UNAUTHENTICATED',
-] as const;
 
 /** "DT_FLOAT_REF" of 101. undefined: no such type (proto3 JSON then writes the number). */
 export function dtypeName(code: number): string | undefined {
@@ -167,7 +153,7 @@ export function statusVersions(
 /** Its number and name. */
 export function canonicalCode(code: ErrorCode): { readonly number: number; readonly name: string } {
   const number = ERRORS[code].grpc;
-  return { number, name: CANONICAL_NAMES[number] ?? 'UNKNOWN' };
+  return { number, name: GrpcCode[number] ?? 'UNKNOWN' };
 }
 
 function tensorDoc(tensor: TensorInfo): TensorInfoDoc {

@@ -1,6 +1,14 @@
 // tensorflow.serving.ModelService: the states of a model's versions, and replacing the list of
 // models. Control plane; the gRPC listener's thread. Source: tensorflow/serving
 // model_service_impl.cc, get_model_status.proto, model_management.proto.
+import {
+  STATUS_PROTO,
+  MODEL_VERSION_STATUS,
+  GET_MODEL_STATUS_RESPONSE,
+  RELOAD_CONFIG_REQUEST,
+  RELOAD_CONFIG_RESPONSE,
+  METRIC,
+} from '../../protobuf/generated/tensorflow-serving-fields.js';
 import { TENSORFLOW_METRICS } from '../../engine/link.js';
 import { ProtobufWriter } from '../../protobuf/writer.js';
 import type { RegistrySnapshot, VersionSnapshot, VersionState } from '../../model/snapshot.js';
@@ -23,14 +31,14 @@ const STATES: Readonly<Record<VersionState, number>> = {
 };
 
 function writeStatus(writer: ProtobufWriter, code: number, message: string): void {
-  if (code !== 0) writer.varint(1, code);
-  if (message !== '') writer.string(2, message);
+  if (code !== 0) writer.varint(STATUS_PROTO.errorCode, code);
+  if (message !== '') writer.string(STATUS_PROTO.errorMessage, message);
 }
 
 function writeVersion(writer: ProtobufWriter, version: VersionSnapshot): void {
-  if (version.version !== '0') writer.varint(1, BigInt(version.version));
-  writer.varint(2, STATES[version.state]);
-  writer.message(3, (status) => {
+  if (version.version !== '0') writer.varint(MODEL_VERSION_STATUS.version, BigInt(version.version));
+  writer.varint(MODEL_VERSION_STATUS.state, STATES[version.state]);
+  writer.message(MODEL_VERSION_STATUS.status, (status) => {
     writeStatus(status, canonicalCode(version.errorCode).number, version.errorMessage);
   });
 }
@@ -43,7 +51,9 @@ export function modelStatus(snapshot: RegistrySnapshot, message: Buffer): Buffer
   );
   const writer = new ProtobufWriter();
   for (const version of statusVersions(snapshot, spec)) {
-    writer.message(1, (entry) => writeVersion(entry, version));
+    writer.message(GET_MODEL_STATUS_RESPONSE.modelVersionStatus, (entry) =>
+      writeVersion(entry, version),
+    );
   }
   return messageBuffer(writer);
 }
@@ -81,8 +91,8 @@ function readReload(message: Buffer): ReloadRequest {
   const configs: Uint8Array[] = [];
   const metricNames = new Set<string>();
   while (reader.next()) {
-    if (reader.field === 1) configs.push(reader.view());
-    else if (reader.field === 2) metricNames.add(reader.string());
+    if (reader.field === RELOAD_CONFIG_REQUEST.config) configs.push(reader.view());
+    else if (reader.field === RELOAD_CONFIG_REQUEST.metricNames) metricNames.add(reader.string());
     else reader.skip();
   }
   // A repeated message field is merged, which on the wire means concatenated.
@@ -101,10 +111,12 @@ export async function reloadConfig(
   const before = await metricValues(readings, metricNames);
   await control.reloadModels(config);
   const writer = new ProtobufWriter();
-  writer.message(1, (status) => writeStatus(status, 0, ''));
+  writer.message(RELOAD_CONFIG_RESPONSE.status, (status) => writeStatus(status, 0, ''));
   for (const [name, value] of await metricValues(readings, metricNames)) {
     const increase = value - (before.get(name) ?? 0n);
-    writer.message(2, (metric) => metric.string(1, name).varint(2, increase));
+    writer.message(RELOAD_CONFIG_RESPONSE.metric, (metric) =>
+      metric.string(METRIC.name, name).varint(METRIC.int64ValueIncrease, increase),
+    );
   }
   return messageBuffer(writer);
 }

@@ -2,6 +2,14 @@
 // can be run, so a call succeeds if a signature has exactly the fed inputs and all fetched outputs:
 // it becomes a PredictRequest that reuses the tensors' bytes. The gRPC listener's thread. Source:
 // tensorflow/serving session_service.proto.
+import { MAP_ENTRY } from '../../protobuf/generated/map-entry-fields.js';
+import {
+  SESSION_RUN_REQUEST,
+  PREDICT_REQUEST,
+  PREDICT_RESPONSE,
+  SESSION_RUN_RESPONSE,
+} from '../../protobuf/generated/tensorflow-serving-fields.js';
+import { NAMED_TENSOR_PROTO, RUN_OPTIONS } from '../../protobuf/generated/tensorflow-fields.js';
 import { DEFAULT_SIGNATURE } from '../../base/signatures.js';
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import { TF_PREDICT } from '../../model/request-kinds.js';
@@ -44,8 +52,8 @@ function readNamedTensor(reader: WireReader): NamedTensor {
   let name = '';
   const tensors: Uint8Array[] = [];
   while (reader.next()) {
-    if (reader.field === 1) name = reader.string();
-    else if (reader.field === 2) tensors.push(reader.view());
+    if (reader.field === NAMED_TENSOR_PROTO.name) name = reader.string();
+    else if (reader.field === NAMED_TENSOR_PROTO.tensor) tensors.push(reader.view());
     else reader.skip();
   }
   const [only] = tensors;
@@ -56,7 +64,7 @@ function readNamedTensor(reader: WireReader): NamedTensor {
 function readTimeoutMs(reader: WireReader): number {
   let timeoutMs = 0;
   while (reader.next()) {
-    if (reader.field === 2) timeoutMs = Math.max(0, Number(reader.int64()));
+    if (reader.field === RUN_OPTIONS.timeoutInMs) timeoutMs = Math.max(0, Number(reader.int64()));
     else reader.skip();
   }
   return timeoutMs;
@@ -75,11 +83,14 @@ function readSessionRun(message: Buffer): SessionRun {
   let timeoutMs = 0;
   let target: string | undefined;
   const spec = readRequest(message, 'SessionRunRequest', (reader) => {
-    if (reader.field === 2) fed.push(readNamedTensor(reader.nested('NamedTensorProto')));
-    else if (reader.field === 3) fetches.push(reader.string());
-    else if (reader.field === 4) target = reader.string();
-    else if (reader.field === 5) timeoutMs = readTimeoutMs(reader.nested('RunOptions'));
-    else if (reader.field === 6) byAlias = reader.int64() !== 0n;
+    if (reader.field === SESSION_RUN_REQUEST.feed)
+      fed.push(readNamedTensor(reader.nested('NamedTensorProto')));
+    else if (reader.field === SESSION_RUN_REQUEST.fetch) fetches.push(reader.string());
+    else if (reader.field === SESSION_RUN_REQUEST.target) target = reader.string();
+    else if (reader.field === SESSION_RUN_REQUEST.options)
+      timeoutMs = readTimeoutMs(reader.nested('RunOptions'));
+    else if (reader.field === SESSION_RUN_REQUEST.tensorNameIsAlias)
+      byAlias = reader.int64() !== 0n;
     else reader.skip();
   });
   for (const { name, tensor } of fed) {
@@ -178,13 +189,15 @@ function findMatch(version: VersionSnapshot, run: SessionRun): Match {
 
 function predictRequest(run: SessionRun, version: VersionSnapshot, match: Match): Buffer {
   const writer = new ProtobufWriter();
-  writer.message(1, (spec) =>
+  writer.message(PREDICT_REQUEST.modelSpec, (spec) =>
     writeModelSpec(spec, run.spec.name, version.version, match.signature),
   );
   for (const [alias, tensor] of match.inputs) {
-    writer.message(2, (entry) => entry.string(1, alias).bytes(2, tensor));
+    writer.message(PREDICT_REQUEST.inputs, (entry) =>
+      entry.string(MAP_ENTRY.key, alias).bytes(MAP_ENTRY.value, tensor),
+    );
   }
-  for (const alias of new Set(match.outputs)) writer.string(3, alias);
+  for (const alias of new Set(match.outputs)) writer.string(PREDICT_REQUEST.outputFilter, alias);
   return messageBuffer(writer);
 }
 
@@ -194,10 +207,10 @@ function sessionResponse(run: SessionRun, match: Match, response: Buffer): Buffe
   let spec: Uint8Array = new Uint8Array();
   const reader = requestReader(response, 'PredictResponse');
   while (reader.next()) {
-    if (reader.field === 1) {
+    if (reader.field === PREDICT_RESPONSE.outputs) {
       const { name, tensor } = readNamedTensor(reader.nested('OutputsEntry'));
       outputs.set(name, tensor);
-    } else if (reader.field === 2) {
+    } else if (reader.field === PREDICT_RESPONSE.modelSpec) {
       spec = reader.view();
     } else {
       reader.skip();
@@ -206,9 +219,11 @@ function sessionResponse(run: SessionRun, match: Match, response: Buffer): Buffe
   const writer = new ProtobufWriter();
   run.fetches.forEach((fetch, at) => {
     const tensor = outputs.get(match.outputs[at] ?? '') ?? new Uint8Array();
-    writer.message(1, (entry) => entry.string(1, fetch).bytes(2, tensor));
+    writer.message(SESSION_RUN_RESPONSE.tensor, (entry) =>
+      entry.string(NAMED_TENSOR_PROTO.name, fetch).bytes(NAMED_TENSOR_PROTO.tensor, tensor),
+    );
   });
-  writer.bytes(3, spec);
+  writer.bytes(SESSION_RUN_RESPONSE.modelSpec, spec);
   return messageBuffer(writer);
 }
 

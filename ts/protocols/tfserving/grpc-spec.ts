@@ -1,6 +1,7 @@
 // Common part of TensorFlow Serving's rpcs: their context, reading a message that names its model,
 // and mapping an error to a status. Control plane; the gRPC listener's thread. Source: tfserving.md
 // 1.10, 2.
+import { PREDICT_REQUEST } from '../../protobuf/generated/tensorflow-serving-fields.js';
 import type { ModelControl } from '../control.js';
 import { ERRORS, ErrorCode, ServalError } from '../../base/errors.js';
 import type { Missing } from '../../engine/missing.js';
@@ -22,6 +23,7 @@ import {
   notFoundText,
   unknownLabelText,
   withBlockedReason,
+  QUEUE_FULL,
 } from './documents.js';
 
 export interface ServingOptions {
@@ -36,9 +38,6 @@ export interface ServingOptions {
 /** Maximum UTF-8 bytes of a status text; longer ones are cut. Source: grpc_status_util.cc. */
 const MESSAGE_BYTES_MAX = 1024;
 const CUT_MARK = '...TRUNCATED';
-
-/** Clients match TensorFlow Serving's text; Serval's own follows it. */
-const QUEUE_FULL = 'The batch scheduling queue to which this task was submitted is full';
 
 /** A reader whose errors blame the client. */
 export function requestReader(message: Uint8Array, name: string): WireReader {
@@ -79,7 +78,7 @@ export function readRequest(
   const reader = requestReader(message, name);
   let spec: ModelSpecMessage | undefined;
   while (reader.next()) {
-    if (reader.field === 1) {
+    if (reader.field === PREDICT_REQUEST.modelSpec) {
       spec ??= emptyModelSpec();
       readModelSpec(reader.nested('ModelSpec'), spec);
     } else {

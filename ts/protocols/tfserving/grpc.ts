@@ -2,6 +2,7 @@
 // serves Predict, Classify, Regress and MultiInference, except for some error texts; the others
 // respond from the registry's snapshot, or through the engine with messages made here. The
 // listener's thread. Source: tfserving.md 2; docs/reference/protocols/tf-grpc.md.
+import { MODEL_SERVICE, PREDICTION_SERVICE, SESSION_SERVICE } from '../../base/services.js';
 import { CONTROL_CHANGE, INFERENCE, METADATA } from '../../access/groups.js';
 import {
   TF_CLASSIFY,
@@ -22,10 +23,6 @@ import {
 } from './grpc-spec.js';
 
 export type { ServingOptions } from './grpc-spec.js';
-
-export const PREDICTION_SERVICE = 'tensorflow.serving.PredictionService';
-export const MODEL_SERVICE = 'tensorflow.serving.ModelService';
-export const SESSION_SERVICE = 'tensorflow.serving.SessionService';
 
 export const SERVING_SERVICES: readonly string[] = [
   PREDICTION_SERVICE,

@@ -21,7 +21,7 @@ import {
   type InferState,
   type RestContext,
 } from '../rest/infer.js';
-import { findServable, withBlockedReason } from './documents.js';
+import { findServable, withBlockedReason, QUEUE_FULL } from './documents.js';
 import { v1ListJson, v1MetadataJson, v1StatusJson } from './rest-documents.js';
 
 const NAME = '([^/:]+)';
@@ -35,9 +35,6 @@ const VERBS: Readonly<Record<string, number>> = {
   classify: V1_CLASSIFY,
   regress: V1_REGRESS,
 };
-// Clients match TensorFlow Serving's text; Serval's own, which says more, follows it. Source:
-// tfserving.md 1.10.
-const QUEUE_FULL = 'The batch scheduling queue to which this task was submitted is full';
 
 function fail(exchange: HttpExchange, code: ErrorCode, message: string): void {
   exchange.note(code);

@@ -1,6 +1,11 @@
 // A TensorProto as proto3 JSON with field names kept and defaults printed: the default values of
 // signatures in V1 metadata. Control plane, any thread; pure. Source: tfserving.md 1.9, 2;
 // protobuf.dev, JSON mapping.
+import {
+  TENSOR_PROTO,
+  TENSOR_SHAPE_PROTO,
+  TENSOR_SHAPE_PROTO_DIM as DIM,
+} from '../../protobuf/generated/tensorflow-fields.js';
 import { WireReader } from '../../protobuf/reader.js';
 import { dtypeName } from './documents.js';
 
@@ -38,7 +43,7 @@ export function tensorProtoJson(proto: Uint8Array): Json {
         count += 1;
         if (count <= ELEMENTS_MAX) lists[list[0]]?.push(value);
       }
-    } else if (reader.field === 8) {
+    } else if (reader.field === TENSOR_PROTO.stringVal) {
       strings.push(base64(reader.view()));
     } else {
       readScalarField(reader, tensor, rest);
@@ -57,21 +62,21 @@ export function tensorProtoJson(proto: Uint8Array): Json {
 
 function readScalarField(reader: WireReader, tensor: Json, rest: Json): void {
   switch (reader.field) {
-    case 1: {
+    case TENSOR_PROTO.dtype: {
       const code = Number(reader.int64());
       tensor['dtype'] = dtypeName(code) ?? code;
       break;
     }
-    case 2:
+    case TENSOR_PROTO.tensorShape:
       tensor['tensor_shape'] = shapeJson(reader.nested('TensorShapeProto'));
       break;
-    case 3:
+    case TENSOR_PROTO.versionNumber:
       rest['version_number'] = Number(BigInt.asIntN(32, reader.int64()));
       break;
-    case 4:
+    case TENSOR_PROTO.tensorContent:
       rest['tensor_content'] = base64(reader.view());
       break;
-    case 18:
+    case TENSOR_PROTO.float8Val:
       rest['float8_val'] = base64(reader.view());
       break;
     default:
@@ -83,8 +88,8 @@ function shapeJson(reader: WireReader): Json {
   const dim: Json[] = [];
   let unknownRank = false;
   while (reader.next()) {
-    if (reader.field === 2) dim.push(dimJson(reader.nested('Dim')));
-    else if (reader.field === 3) unknownRank = reader.int64() !== 0n;
+    if (reader.field === TENSOR_SHAPE_PROTO.dim) dim.push(dimJson(reader.nested('Dim')));
+    else if (reader.field === TENSOR_SHAPE_PROTO.unknownRank) unknownRank = reader.int64() !== 0n;
     else reader.skip();
   }
   return { dim, unknown_rank: unknownRank };
@@ -94,8 +99,8 @@ function dimJson(reader: WireReader): Json {
   let size = 0n;
   let name = '';
   while (reader.next()) {
-    if (reader.field === 1) size = reader.int64();
-    else if (reader.field === 2) name = reader.string();
+    if (reader.field === DIM.size) size = reader.int64();
+    else if (reader.field === DIM.name) name = reader.string();
     else reader.skip();
   }
   return { size: size.toString(), name };

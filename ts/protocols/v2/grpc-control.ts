@@ -1,6 +1,18 @@
 // Triton's control calls of inference.GRPCInferenceService: repository, configuration, statistics,
 // log settings. The listener's thread forwards them to the registry and the engine's counters.
 // Source: proto/wire/inference.proto; v2-protocol.md 2, 11.
+import { MAP_ENTRY } from '../../protobuf/generated/map-entry-fields.js';
+import {
+  MODEL_CONFIG_REQUEST,
+  MODEL_REPOSITORY_PARAMETER,
+  LOG_SETTINGS_REQUEST_SETTING_VALUE as LOG_SETTING,
+  REPOSITORY_MODEL_LOAD_REQUEST,
+  REPOSITORY_INDEX_REQUEST,
+  MODEL_CONFIG_RESPONSE,
+  LOG_SETTINGS_REQUEST,
+  TRACE_SETTING_REQUEST_SETTING_VALUE as TRACE_SETTING,
+  TRACE_SETTING_REQUEST,
+} from '../../protobuf/generated/inference-fields.js';
 import {
   CONTROL,
   CONTROL_CHANGE,
@@ -60,8 +72,8 @@ export function readNameVersion(
   let name = '';
   let version = '';
   while (reader.next()) {
-    if (reader.field === 1) name = reader.string();
-    else if (reader.field === 2) version = reader.string();
+    if (reader.field === MODEL_CONFIG_REQUEST.name) name = reader.string();
+    else if (reader.field === MODEL_CONFIG_REQUEST.version) version = reader.string();
     else reader.skip();
   }
   return { name, version };
@@ -73,8 +85,8 @@ function readEntry(message: Uint8Array, name: string): { key: string; value: Uin
   let key = '';
   let value: Uint8Array = NOTHING;
   while (reader.next()) {
-    if (reader.field === 1) key = reader.string();
-    else if (reader.field === 2) value = reader.view();
+    if (reader.field === MAP_ENTRY.key) key = reader.string();
+    else if (reader.field === MAP_ENTRY.value) value = reader.view();
     else reader.skip();
   }
   return { key, value };
@@ -85,10 +97,10 @@ function readParameter(message: Uint8Array): unknown {
   const reader = exactReader(message, 'ModelRepositoryParameter');
   let value: unknown = null;
   while (reader.next()) {
-    if (reader.field === 1) value = reader.number() !== 0;
-    else if (reader.field === 2) value = reader.number();
-    else if (reader.field === 3) value = reader.string();
-    else if (reader.field === 4) value = reader.view();
+    if (reader.field === MODEL_REPOSITORY_PARAMETER.boolParam) value = reader.number() !== 0;
+    else if (reader.field === MODEL_REPOSITORY_PARAMETER.int64Param) value = reader.number();
+    else if (reader.field === MODEL_REPOSITORY_PARAMETER.stringParam) value = reader.string();
+    else if (reader.field === MODEL_REPOSITORY_PARAMETER.bytesParam) value = reader.view();
     else reader.skip();
   }
   return value;
@@ -99,9 +111,9 @@ function readSetting(message: Uint8Array): unknown {
   const reader = exactReader(message, 'SettingValue');
   let value: unknown = null;
   while (reader.next()) {
-    if (reader.field === 1) value = reader.number() !== 0;
-    else if (reader.field === 2) value = reader.number();
-    else if (reader.field === 3) value = reader.string();
+    if (reader.field === LOG_SETTING.boolParam) value = reader.number() !== 0;
+    else if (reader.field === LOG_SETTING.uint32Param) value = reader.number();
+    else if (reader.field === LOG_SETTING.stringParam) value = reader.string();
     else reader.skip();
   }
   return value;
@@ -120,9 +132,9 @@ function readRepositoryRequest(message: Buffer, name: string): RepositoryRequest
   let model = '';
   const parameters = new Map<string, unknown>();
   while (reader.next()) {
-    if (reader.field === 1) repository = reader.string();
-    else if (reader.field === 2) model = reader.string();
-    else if (reader.field === 3) {
+    if (reader.field === REPOSITORY_MODEL_LOAD_REQUEST.repositoryName) repository = reader.string();
+    else if (reader.field === REPOSITORY_MODEL_LOAD_REQUEST.modelName) model = reader.string();
+    else if (reader.field === REPOSITORY_MODEL_LOAD_REQUEST.parameters) {
       const { key, value } = readEntry(reader.view(), `${name}.ParametersEntry`);
       parameters.set(key, readParameter(value)); // the last of equal keys wins
     } else {
@@ -142,8 +154,8 @@ async function index(control: ModelControl, message: Buffer): Promise<Buffer> {
   let repository = '';
   let ready = false;
   while (reader.next()) {
-    if (reader.field === 1) repository = reader.string();
-    else if (reader.field === 2) ready = reader.number() !== 0;
+    if (reader.field === REPOSITORY_INDEX_REQUEST.repositoryName) repository = reader.string();
+    else if (reader.field === REPOSITORY_INDEX_REQUEST.ready) ready = reader.number() !== 0;
     else reader.skip();
   }
   const entries = await control.index(repository, ready);
@@ -179,7 +191,9 @@ async function configMessage(options: GrpcControlOptions, message: Buffer): Prom
   const { name, version } = readNameVersion(message, 'ModelConfigRequest');
   const text = modelConfigJson(options.snapshot(), name, version);
   const config = JSON.parse(text) as Readonly<Record<string, unknown>>;
-  return new ProtobufWriter().bytes(1, await options.encodeConfig(config)).toBuffer();
+  return new ProtobufWriter()
+    .bytes(MODEL_CONFIG_RESPONSE.config, await options.encodeConfig(config))
+    .toBuffer();
 }
 
 function settingValue(value: unknown): MessageValue {
@@ -192,7 +206,7 @@ async function logSettings(control: ModelControl, message: Buffer): Promise<Buff
   const reader = exactReader(message, 'LogSettingsRequest');
   const change = new Map<string, unknown>();
   while (reader.next()) {
-    if (reader.field !== 1) {
+    if (reader.field !== LOG_SETTINGS_REQUEST.settings) {
       reader.skip();
       continue;
     }
@@ -214,7 +228,7 @@ function readTraceValue(message: Uint8Array): readonly string[] {
   const reader = exactReader(message, 'TraceSettingRequest.SettingValue');
   const values: string[] = [];
   while (reader.next()) {
-    if (reader.field === 1) values.push(reader.string());
+    if (reader.field === TRACE_SETTING.value) values.push(reader.string());
     else reader.skip();
   }
   return values;
@@ -225,10 +239,10 @@ async function traceSetting(control: ModelControl, message: Buffer): Promise<Buf
   const change = new Map<string, readonly string[]>();
   let model = '';
   while (reader.next()) {
-    if (reader.field === 1) {
+    if (reader.field === TRACE_SETTING_REQUEST.settings) {
       const { key, value } = readEntry(reader.view(), 'TraceSettingRequest.SettingsEntry');
       change.set(key, readTraceValue(value));
-    } else if (reader.field === 2) model = reader.string();
+    } else if (reader.field === TRACE_SETTING_REQUEST.modelName) model = reader.string();
     else reader.skip();
   }
   const settings: TraceSettings =

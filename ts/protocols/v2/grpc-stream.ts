@@ -1,6 +1,12 @@
 // ModelStreamInfer: the engine answers its requests in order. TypeScript words the replies to
 // requests for models that do not exist. Errors of the hot path; the listener's thread. Source:
 // Triton's ModelStreamInfer.
+import { MAP_ENTRY } from '../../protobuf/generated/map-entry-fields.js';
+import {
+  MODEL_STREAM_INFER_RESPONSE,
+  MODEL_INFER_RESPONSE,
+  INFER_PARAMETER,
+} from '../../protobuf/generated/inference-fields.js';
 import { readError, type Missing } from '../../engine/missing.js';
 import { V2_GRPC_STREAM } from '../../model/request-kinds.js';
 import { PLAIN_WORDING, type EngineMethod, type EngineWording } from '../../listeners/grpc/call.js';
@@ -15,11 +21,13 @@ import { MISSING_SENTENCES, missingText } from './lookup.js';
 function errorReply(missing: Missing): Buffer {
   const { requestId } = missing;
   const bytes = new ProtobufWriter()
-    .string(1, missingText(missing))
-    .message(2, (response) => {
-      if (requestId !== '') response.string(3, requestId);
-      response.message(4, (entry) => {
-        entry.string(1, 'triton_final_response').message(2, (value) => value.varint(1, 1));
+    .string(MODEL_STREAM_INFER_RESPONSE.errorMessage, missingText(missing))
+    .message(MODEL_STREAM_INFER_RESPONSE.inferResponse, (response) => {
+      if (requestId !== '') response.string(MODEL_INFER_RESPONSE.id, requestId);
+      response.message(MODEL_INFER_RESPONSE.parameters, (entry) => {
+        entry
+          .string(MAP_ENTRY.key, 'triton_final_response')
+          .message(MAP_ENTRY.value, (value) => value.varint(INFER_PARAMETER.boolParam, 1));
       });
     })
     .concat();

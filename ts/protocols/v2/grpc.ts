@@ -2,6 +2,7 @@
 // snapshot; the engine serves ModelInfer and ModelStreamInfer, except for some error texts. The
 // listener's thread. Source: proto/wire/inference.proto; statuses:
 // docs/reference/protocols/v2-rest.md.
+import { INFERENCE_SERVICE } from '../../base/services.js';
 import { HEALTH, INFERENCE, METADATA } from '../../access/groups.js';
 import { V2_GRPC } from '../../model/request-kinds.js';
 import type { RegistrySnapshot } from '../../model/snapshot.js';
@@ -34,8 +35,6 @@ import {
 } from '../../protobuf/generated/inference.js';
 import { exactReader } from '../../protobuf/reader.js';
 import { encodeMessage } from '../../protobuf/schema-write.js';
-
-export const INFERENCE_SERVICE = 'inference.GRPCInferenceService';
 
 export interface InferenceServiceOptions extends GrpcControlOptions, ServerFacts {
   /** The snapshot for readiness. */

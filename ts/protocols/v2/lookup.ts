@@ -1,15 +1,13 @@
 // Finds the version of the model that a V2 request means, and the error text if there is none: from
 // the registry's snapshot, or from the engine, which reports what is missing. Control plane, any
 // thread; pure. Statuses: docs/reference/protocols/v2-rest.md. Source: v2-protocol.md 1.1.
+import { ECHOED_VERSION_BYTES_MAX } from '../../base/limits.js';
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import type { ModelSnapshot, RegistrySnapshot, VersionSnapshot } from '../../model/snapshot.js';
 import type { EngineError, Missing } from '../../engine/missing.js';
 import { modelProblem, versionProblem } from '../../models/registry/snapshot-build.js';
 import type { MissingSentence } from '../../listeners/grpc/call.js';
 import { canonicalVersion, echoed, filled } from '../request-text.js';
-
-/** Maximum bytes of a non-numeric version quoted in an error. */
-const VERSION_ECHO_BYTES = 64;
 
 const UNKNOWN_MODEL = "Request for unknown model: '{model}' is not found";
 const UNKNOWN_VERSION = "Request for unknown model: '{model}' version {version} is not found";
@@ -87,7 +85,7 @@ export function lookUp(
 export function missingText(missing: Missing): string {
   const { part, model, version, foundVersion, reason } = missing;
   const echo = (): string =>
-    Buffer.from(version, 'utf8').subarray(0, VERSION_ECHO_BYTES).toString('utf8');
+    Buffer.from(version, 'utf8').subarray(0, ECHOED_VERSION_BYTES_MAX).toString('utf8');
   switch (part) {
     case 'version':
       return unknownVersion(model, version);

@@ -1,7 +1,7 @@
 // Predict Protocol V2 over REST. Hot path (infer) and documents; the listener's thread.
 // Source: the Predict Protocol V2 text and Triton's extensions;
 // docs/reference/protocols/v2-rest.md.
-import { BINARY_TYPE, JSON_TYPE } from '../../base/media-types.js';
+import { BINARY_TYPE, JSON_TYPE, JSON_LENGTH_HEADER } from '../../base/media-types.js';
 import { HEALTH, INFERENCE, METADATA, MODEL_CONFIG, STATISTICS } from '../../access/groups.js';
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import type { ListenerSnapshots, RegistrySnapshot } from '../../model/snapshot.js';
@@ -40,11 +40,10 @@ import {
 import { sharedMemoryEndpoint } from './shared-memory/rest.js';
 import { modelStatistics, statisticsTargets } from './statistics.js';
 
-const LENGTH_HEADER = 'Inference-Header-Content-Length';
 const MODEL_URL =
   /^\/v2\/models\/([^/]+)(?:\/versions\/([^/]+))?(?:\/(ready|infer|config|stats))?$/;
 const ACCEPT_ENCODING = headerName('accept-encoding');
-const JSON_LENGTH = headerName('inference-header-content-length');
+const JSON_LENGTH = headerName(JSON_LENGTH_HEADER.toLowerCase());
 const DIGITS = /^\d{1,15}$/;
 
 export interface V2Context extends RestContext, ControlContext, ServerFacts {
@@ -64,7 +63,7 @@ class V2InferRoute extends InferRoute {
     if (!DIGITS.test(length)) {
       throw new ServalError(
         ErrorCode.InvalidArgument,
-        `${LENGTH_HEADER}: expected a whole number of bytes, got '${length.slice(0, 64)}'`,
+        `${JSON_LENGTH_HEADER}: expected a whole number of bytes, got '${length.slice(0, 64)}'`,
       );
     }
     state.jsonBytes = Number(length);
@@ -77,7 +76,7 @@ class V2InferRoute extends InferRoute {
       return;
     }
     const headers: string[] = coding === '' ? [] : ['Content-Encoding', coding];
-    if (jsonBytes !== 0) headers.push(LENGTH_HEADER, String(jsonBytes));
+    if (jsonBytes !== 0) headers.push(JSON_LENGTH_HEADER, String(jsonBytes));
     exchange.send(200, jsonBytes === 0 ? JSON_TYPE : BINARY_TYPE, body, headers);
   }
 

@@ -3,7 +3,7 @@
 import { METRICS } from '../../access/groups.js';
 import { HostCheck } from '../../listeners/http/access/own-page.js';
 import { callAccess, judge, type Caller, type Policy, type Refusal } from '../../access/policy.js';
-import { reasonOf } from '../../base/errors.js';
+import { GrpcCode, reasonOf } from '../../base/errors.js';
 import type { Config } from '../../config/config.js';
 import type { Logger } from '../../base/logger.js';
 import type { Engine } from '../../engine/engine.js';
@@ -49,7 +49,8 @@ export async function startObservers(
       const refusal = (caller: Caller): Refusal | undefined => {
         const { policy } = access;
         const problem = policy.keys === undefined ? hosts?.problem(caller) : undefined;
-        if (problem !== undefined) return { http: 403, grpc: 7, message: problem };
+        if (problem !== undefined)
+          return { http: 403, grpc: GrpcCode.PERMISSION_DENIED, message: problem };
         return judge(callAccess({ ...policy, hasAdmin: false }, METRICS, 'http'), caller);
       };
       const server = await startMetricsServer({

@@ -1,6 +1,7 @@
 // The admin address: a second HTTP listener of the first HTTP worker, which alone serves control,
 // logging, metrics and statistics, and no inference. It always uses the addon's listener. Control
 // plane; that thread.
+import { UNIX_PREFIX } from '../../listeners/unix-socket.js';
 import { ServalError } from '../../base/errors.js';
 import { ADMIN_CONNECTIONS_MAX } from '../../base/limits.js';
 import type { Router } from '../../listeners/http/listener.js';
@@ -8,8 +9,6 @@ import { adminLink } from '../../listeners/http/native-binding.js';
 import { NativeHttpListener } from '../../listeners/http/native-listener.js';
 import type { ListenerThread } from './listener-thread.js';
 import type { AdminSettings } from './messages.js';
-
-const UNIX = 'unix:';
 
 export class AdminListener {
   readonly #listener: NativeHttpListener;
@@ -25,7 +24,7 @@ export class AdminListener {
   ) {
     const { tls, host, socketMode } = address;
     this.#address = address;
-    this.#isUnix = host.startsWith(UNIX);
+    this.#isUnix = host.startsWith(UNIX_PREFIX);
     this.#listener = new NativeHttpListener(adminLink(thread.link), router, thread.report, {
       threads: 1,
       reusePort: false,
@@ -33,7 +32,7 @@ export class AdminListener {
       connections: { max: ADMIN_CONNECTIONS_MAX, full: thread.full() },
       connectionsValue: 'connections_admin',
       handshakeFailed: thread.handshakeFailed('admin'),
-      ...(this.#isUnix && { unix: { path: host.slice(UNIX.length), mode: socketMode } }),
+      ...(this.#isUnix && { unix: { path: host.slice(UNIX_PREFIX.length), mode: socketMode } }),
       ...(tls && {
         tls: {
           settings: tls,

@@ -1,5 +1,6 @@
 // The gRPC services of a listener's thread, for calls of any listener. Hot path's frame; that
 // thread.
+import { INFERENCE_SERVICE } from '../../base/services.js';
 import { callAccess, seesPaths } from '../../access/policy.js';
 import { HEALTH_SERVICE, healthService } from '../../protocols/grpc/health.js';
 import { REFLECTION_SERVICES, reflectionServices } from '../../protocols/grpc/reflection.js';
@@ -9,7 +10,7 @@ import {
   servingServices,
 } from '../../protocols/tfserving/grpc.js';
 import type { ServerFacts } from '../../protocols/v2/documents.js';
-import { INFERENCE_SERVICE, inferenceService } from '../../protocols/v2/grpc.js';
+import { inferenceService } from '../../protocols/v2/grpc.js';
 import type { RegistrySnapshot } from '../../model/snapshot.js';
 import type { AccessOf } from '../../listeners/grpc/access.js';
 import type { GrpcService } from '../../listeners/grpc/call.js';

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import type { ServerTls } from '../../listeners/tls/settings.js';
 import type { Config } from '../../config/config.js';
-import { sharesPort } from '../../config/serving.js';
+import { sharesPort } from '../../config/server-settings.js';
 
 export interface TransportTls {
   readonly http: ServerTls | undefined;

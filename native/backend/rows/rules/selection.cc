@@ -174,7 +174,7 @@ std::optional<std::vector<float>> floats_of(const Value& value) {
   std::vector<float> out;
   ort::Bytes bytes = tensor->raw;
   const bool read = bytes.empty() && for_fields(tensor->bytes, [&](const WireField& field) {
-                      if (field.number() != 4) return true;
+                      if (field.number() != ort::TensorProto::kFloatData) return true;
                       if (field.type() == WireType::Bytes) bytes = field.bytes;
                       return field.type() == WireType::Bytes;
                     });

@@ -23,8 +23,9 @@ namespace {
 
 using Bytes = std::span<const uint8_t>;
 
-constexpr uint32_t kInferResponse = 2;                   // ModelStreamInferResponse
-constexpr uint32_t kAnswerOutputs = 5, kRawOutputs = 6;  // ModelInferResponse
+namespace ModelInferResponse = proto::inference::ModelInferResponse;
+namespace ModelStreamInferResponse = proto::inference::ModelStreamInferResponse;
+
 constexpr std::string_view kV2Outputs = "\"outputs\":[", kV2Front = "{\"inputs\":[";
 // The beginnings of V1 responses, each with that of a request with the same tensors.
 constexpr std::pair<std::string_view, std::string_view> kV1Fronts[] = {
@@ -33,7 +34,7 @@ constexpr std::pair<std::string_view, std::string_view> kV1Fronts[] = {
     {"{\"results\":", "{\"instances\":"}};
 
 Error no_such_answer(const char* what) {
-  return make_error(ErrorCode::Internal, std::string("the answer is not as expected: ") + what);
+  return make_error(ErrorCode::Internal, std::string("unexpected response: ") + what);
 }
 
 Error no_memory() { return make_error(ErrorCode::MemoryFull, "no memory for a logged answer"); }
@@ -74,7 +75,7 @@ Status as_v1_request(Bytes answer, Arena& arena, Bytes& out) {
       return join(wanted, answer.subspan(front.size()), arena, out);
     }
   }
-  return no_such_answer("no member of values");
+  return no_such_answer("it has no member with values");
 }
 
 // Quotes within the texts of a response are escaped, so the first match is the member itself.
@@ -85,7 +86,7 @@ Status as_v2_request(const LoggedEntry& entry, Arena& arena, Bytes& out, int64_t
   const size_t cut = found + kV2Outputs.size();
   json_bytes = kNoJsonHeader;
   if (entry.response_json_bytes != 0) {
-    if (entry.response_json_bytes < cut) return no_such_answer("outputs behind the JSON");
+    if (entry.response_json_bytes < cut) return no_such_answer("it has outputs after the JSON");
     json_bytes = static_cast<int64_t>(entry.response_json_bytes - cut + kV2Front.size());
   }
   return join(kV2Front, answer.subspan(cut), arena, out);
@@ -99,7 +100,7 @@ Status as_wire_request(const LoggedEntry& entry, Arena& arena, Bytes& out) {
   if (entry.protocol == Protocol::V2GrpcStream) {
     WireReader stream(answer, answer.data(), fault);
     while (stream.next(field)) {
-      if (field.tag == wire_tag(kInferResponse, WireType::Bytes)) answer = field.bytes;
+      if (field.tag == bytes_tag(ModelStreamInferResponse::kInferResponse)) answer = field.bytes;
     }
   }
   auto* const place = static_cast<uint8_t*>(arena.allocate(answer.size() + kBodyPadding));
@@ -107,10 +108,10 @@ Status as_wire_request(const LoggedEntry& entry, Arena& arena, Bytes& out) {
   WireWriter writer{place};
   WireReader reader(answer, answer.data(), fault);
   while (reader.next(field)) {
-    if (field.tag == wire_tag(kAnswerOutputs, WireType::Bytes)) {
-      writer.bytes(wire_v2::kInputs, text_of(field.bytes));
-    } else if (field.tag == wire_tag(kRawOutputs, WireType::Bytes)) {
-      writer.bytes(wire_v2::kRawInputs, text_of(field.bytes));
+    if (field.tag == bytes_tag(ModelInferResponse::kOutputs)) {
+      writer.bytes(ModelInferRequest::kInputs, text_of(field.bytes));
+    } else if (field.tag == bytes_tag(ModelInferResponse::kRawOutputContents)) {
+      writer.bytes(ModelInferRequest::kRawInputContents, text_of(field.bytes));
     }
   }
   if (fault.reason != nullptr) return no_such_answer(fault.reason);
@@ -162,7 +163,7 @@ Status Classes::read_row(const JsonDocument& document, const JsonNode& row) {
     const JsonNode* const score = label == nullptr ? nullptr : document.sibling(*label);
     if (score == nullptr || score->kind != JsonKind::Number) return no_such_answer("no score");
     // Other labels are bytes, which the message has no field for.
-    if (label->kind != JsonKind::String) return no_such_answer("a label that is no text");
+    if (label->kind != JsonKind::String) return no_such_answer("a label is not a string");
     labels.push_back(label->text);
     scores.push_back(static_cast<float>(score->number.f64));
   }
@@ -216,10 +217,10 @@ Status write_classification(const LoggedEntry& entry, const AnswerModel& model,
 Status check_outputs(const Signature& signature, const DecodedRequest& asked) {
   for (const RequestedOutput& output : asked.outputs) {
     const char* why = nullptr;
-    if (output.classes != 0) why = "is answered as its largest classes";
+    if (output.classes != 0) why = "is returned as a classification";
     else if (output.shared != 0) why = "is in shared memory";
     else if (tf_type_number(signature.outputs[output.index].dtype) == 0) {
-      why = "has a type that TensorFlow has not";
+      why = "has a type that TensorFlow lacks";
     }
     if (why == nullptr) continue;
     return make_error(ErrorCode::Unimplemented,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/bytes/generated/prediction_log.h"
 #include "codec/serving/wire_read.h"
 #include "codec/serving/wire_tensor.h"
 #include "codec/serving/wire_write.h"
@@ -13,12 +14,13 @@ namespace serval {
 
 namespace {
 
-constexpr uint32_t kRequestModel = 1;                      // field of all three requests
-constexpr uint32_t kPredictInputs = 2, kOutputFilter = 3;  // PredictRequest
-// field of ClassificationRequest and RegressionRequest
-constexpr uint32_t kInput = 2;
-constexpr uint32_t kExampleList = 1, kExamples = 1;    // Input, ExampleList
-constexpr uint32_t kLogRequest = 1, kLogResponse = 2;  // PredictLog, ClassifyLog, RegressLog
+// Every log message has the same fields.
+constexpr uint32_t kLogRequest = serving::PredictLog::kRequest;
+constexpr uint32_t kLogResponse = serving::PredictLog::kResponse;
+static_assert(kLogRequest == serving::ClassifyLog::kRequest &&
+              kLogRequest == serving::RegressLog::kRequest &&
+              kLogResponse == serving::ClassifyLog::kResponse &&
+              kLogResponse == serving::RegressLog::kResponse);
 constexpr const char* kName = "logged request";
 
 std::string_view text_of(const ByteBuffer& buffer) {
@@ -65,16 +67,17 @@ Status write_predict(const TfModelSpec& model_spec, const Signature& signature,
   uint8_t* place = nullptr;
   if (Status room = grow_response(kName, total, limits, out, place); !room.ok()) return room;
   WireWriter writer{place};
-  model_spec.write(writer, kRequestModel);
+  model_spec.write(writer, kRequestModelSpec);
   for (size_t i = 0; i < inputs; ++i) {
     if (decoded.inputs[i].dtype == DType::Invalid) continue;
-    writer.head(kPredictInputs, entry_bytes(signature.inputs[i], sizes[i]));
-    writer.bytes(wire_tf::kMapKey, signature.inputs[i].name);
-    writer.head(wire_tf::kMapValue, sizes[i].proto);
+    writer.head(serving::PredictRequest::kInputs, entry_bytes(signature.inputs[i], sizes[i]));
+    writer.bytes(MapEntry::kKey, signature.inputs[i].name);
+    writer.head(MapEntry::kValue, sizes[i].proto);
     write_wire_tensor(writer, decoded.inputs[i], TfTensorForm::Content, sizes[i]);
   }
   for (size_t i = 0; filtered && i < decoded.outputs.size(); ++i) {
-    writer.bytes(kOutputFilter, signature.outputs[decoded.outputs[i].index].name);
+    writer.bytes(serving::PredictRequest::kOutputFilter,
+                 signature.outputs[decoded.outputs[i].index].name);
   }
   return {};
 }
@@ -95,11 +98,11 @@ Status write_examples(const TfModelSpec& model_spec, const DecodedRequest& decod
       grow_response(kName, model_spec.field_bytes() + wire_field_bytes(input), limits, out, place);
   if (!room.ok()) return room;
   WireWriter writer{place};
-  model_spec.write(writer, kRequestModel);
-  writer.head(kInput, input);
-  writer.head(kExampleList, list);
+  model_spec.write(writer, kRequestModelSpec);
+  writer.head(kRequestInput, input);
+  writer.head(serving::Input::kExampleList, list);
   for (const std::string_view example : decoded.inputs[0].strings) {
-    writer.bytes(kExamples, example);
+    writer.bytes(serving::ExampleList::kExamples, example);
   }
   return {};
 }
@@ -108,7 +111,7 @@ bool is_examples(Protocol protocol) {
   return protocol == Protocol::V1Classify || protocol == Protocol::V1Regress;
 }
 
-// Writes {request = 1, response = 2}, the form of every log message of TensorFlow Serving.
+// Writes {request, response}, the form of every log message of TensorFlow Serving.
 Status write_pair(const ByteBuffer& request, const ByteBuffer& response, const Limits& limits,
                   ByteBuffer& out) {
   const bool answered = response.size() != 0;
@@ -127,8 +130,7 @@ Status write_pair(const ByteBuffer& request, const ByteBuffer& response, const L
 Status write_tf_log(const LoggedEntry& entry, const Model& model, const ServeSettings& settings,
                     ByteBuffer& out) {
   if (model.table() != nullptr) {
-    return make_error(ErrorCode::Unimplemented,
-                      "a tabular model has no signature in TensorFlow's terms");
+    return make_error(ErrorCode::Unimplemented, "tabular models have no TensorFlow signature");
   }
   const ServeInput input{entry.protocol, entry.request(), entry.json_bytes, nullptr, nullptr};
   Arena arena;

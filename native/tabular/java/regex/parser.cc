@@ -3,14 +3,13 @@
 
 #include <algorithm>
 
+#include "base/bytes/views.h"
 #include "base/limits.h"
 
 namespace serval::tabular::regex {
 namespace {
 
 constexpr int kDepthMax = 200;
-
-bool is_digit(uint32_t c) { return c >= '0' && c <= '9'; }
 
 NodePtr node_of(Kind kind) {
   auto made = std::make_unique<Node>();
@@ -215,7 +214,8 @@ class Parser : public Reader {
     return made;
   }
 
-  // Behind (?: whether it is no list of flags; sets what kind of group it is.
+  // Reads the characters after `(?` and sets the kind of the group. Returns false for a list of
+  // flags.
   bool special_group(Node& made) {
     const uint32_t c = raw();
     switch (c) {
@@ -244,7 +244,7 @@ class Parser : public Reader {
   void name_group(Node& made) {
     const std::string name = group_name();
     if (std::ranges::find(names_, name, &Names::name) != names_.end()) {
-      fail("two groups are called '" + name + "'");
+      fail("two groups are named '" + name + "'");
     }
     made.group = ++groups_;
     names_.push_back({name, made.group});
@@ -277,7 +277,7 @@ class Parser : public Reader {
   int count() {
     int64_t value = 0;
     while (is_digit(raw()) && value < kNoMax) value = value * 10 + (text_[at_++] - '0');
-    if (value >= kNoMax) fail("a repetition of too many times");
+    if (value >= kNoMax) fail("the count of a repetition is too large");
     return static_cast<int>(std::min<int64_t>(value, kNoMax));
   }
 
@@ -294,7 +294,7 @@ class Parser : public Reader {
     }
     if (raw() != '}') fail("a repetition without }");
     else ++at_;
-    if (made.max < made.min) fail("a repetition whose most is below its least");
+    if (made.max < made.min) fail("the maximum of a repetition is below its minimum");
     return true;
   }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "base/bytes/views.h"
 #include "base/unicode/letters.h"
 #include "tabular/java/regex/parser.h"
 
@@ -10,7 +11,6 @@ namespace {
 
 constexpr int kClassesDeepMax = 100;
 
-bool is_decimal(uint32_t c) { return c >= '0' && c <= '9'; }
 bool is_octal(uint32_t c) { return c >= '0' && c <= '7'; }
 bool is_ascii_letter(uint32_t c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_blank(uint32_t c) { return (c >= 9 && c <= 13) || c == ' '; }
@@ -19,7 +19,7 @@ uint32_t ascii_upper(uint32_t c) { return c >= 'a' && c <= 'z' ? c - 32 : c; }
 bool is_between(uint32_t first, uint32_t c, uint32_t last) { return c >= first && c <= last; }
 
 int hex_value(uint32_t c) {
-  if (is_decimal(c)) return static_cast<int>(c - '0');
+  if (is_digit(c)) return static_cast<int>(c - '0');
   const uint32_t low = ascii_lower(c);
   return low >= 'a' && low <= 'f' ? static_cast<int>(low - 'a' + 10) : -1;
 }
@@ -112,7 +112,7 @@ void Reader::unquote(std::string_view text) {
     }
     for (i += 2; i < all.size() && !sees(i, 'E'); ++i) {
       // Not \1, a reference: in hexadecimal.
-      if (is_decimal(all[i])) text_.insert(text_.end(), {'\\', 'x', '3', all[i]});
+      if (is_digit(all[i])) text_.insert(text_.end(), {'\\', 'x', '3', all[i]});
       else if (is_ascii_letter(all[i])) text_.push_back(all[i]);
       else text_.insert(text_.end(), {'\\', all[i]});
     }
@@ -175,7 +175,7 @@ uint32_t Reader::hexadecimal(size_t digits) {
   return value;
 }
 
-// \uD83D\uDE00 is one character.
+// Reads a surrogate pair such as \uD83D\uDE00 as one character.
 uint32_t Reader::code_unit() {
   const uint32_t high = hexadecimal(4);
   if (!is_between(0xD800, high, 0xDBFF) || raw() != '\\' || raw(1) != 'u') return high;
@@ -228,7 +228,7 @@ uint32_t Reader::escaped_character(bool in_range) {
     case 'N': fail("\\N{...}, a character by its name, is not supported"); return kEnd;
     default: break;
   }
-  if (!is_ascii_letter(c) && !is_decimal(c)) return c;
+  if (!is_ascii_letter(c) && !is_digit(c)) return c;
   --at_;
   fail("there is no escape \\" + utf8_of(c) + " here");
   return kEnd;

@@ -143,7 +143,7 @@ class Searcher {
     }
   }
 
-  // Nothing above `base` is tried any more; what is put back stays.
+  // Drops the alternatives above `base`; entries that restore values are kept.
   void commit(size_t base) {
     const auto drops = [](const Back& one) {
       return one.entry != Entry::Slot && one.entry != Entry::LoopState;
@@ -231,7 +231,7 @@ class Searcher {
     return true;
   }
 
-  // A turn that took nothing is the last one.
+  // An iteration that consumed nothing is the last one.
   void loop_test(const Instruction& one, uint32_t& pc, size_t at) {
     const Loop& loop = loops_[one.a];
     if (loop.begin == at) {
@@ -263,7 +263,7 @@ class Searcher {
     return found != one.negated;
   }
 
-  // From the nearest place on.
+  // Searches from the nearest position on.
   bool behind(const Instruction& one, uint32_t first, size_t at) {
     size_t from = at;
     for (int count = 0; count <= one.max; ++count) {

@@ -17,7 +17,7 @@ uint32_t mapped(const CaseRange* ranges, size_t count, uint32_t c) {
   const CaseRange* at =
       std::upper_bound(ranges, ranges + count, c,
                        [](uint32_t one, const CaseRange& range) { return one < range.first; });
-  // A range of stride 2 may hold the beginnings of others.
+  // A range of stride 2 may contain the starts of other ranges.
   for (int back = 0; back < 3 && at != ranges; ++back) {
     --at;
     if (c <= at->last && (c - at->first) % at->stride == 0) {

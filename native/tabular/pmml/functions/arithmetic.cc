@@ -26,7 +26,7 @@ Value binary(Eval& eval, std::span<const Value> arguments, std::string_view name
   }
   if (result != static_cast<int32_t>(result)) {
     eval.undefined = eval.keeps_nan;
-    return eval.fail("function " + std::string(name) + ": the result is no 32-bit integer");
+    return eval.fail("function " + std::string(name) + ": the result is not a 32-bit integer");
   }
   return Value::of_integer(result, Type::Int32);
 }

@@ -23,7 +23,7 @@ std::vector<Function> all_functions() {
 namespace pmml {
 
 Value fail_missing(Eval& eval, std::string_view function) {
-  return eval.fail("function " + std::string(function) + " takes no missing value");
+  return eval.fail("function " + std::string(function) + " does not accept missing values");
 }
 
 Value fail_type(Eval& eval, std::string_view function, const char* expected, const Value& got) {

@@ -49,7 +49,7 @@ inline Value number_of(Eval& eval, Type type, double value, std::string_view fun
   constexpr double kMin = std::numeric_limits<int32_t>::min();
   constexpr double kMax = std::numeric_limits<int32_t>::max();
   if (value < kMin || value > kMax || value != std::floor(value)) {
-    return eval.fail("function " + std::string(function) + ": the result is no 32-bit integer");
+    return eval.fail("function " + std::string(function) + ": the result is not a 32-bit integer");
   }
   return Value::of_integer(static_cast<int64_t>(value), Type::Int32);
 }

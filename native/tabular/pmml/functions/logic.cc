@@ -147,7 +147,7 @@ Value treated(Eval& eval, const Value& result, Treatment treatment, const Value&
   if (result.missing()) return otherwise;
   if (treatment == Treatment::AsIs || !is_invalid(result)) return result;
   if (treatment == Treatment::AsMissing) return otherwise;
-  return eval.fail("a function answered a value that is not valid");
+  return eval.fail("a function returned an invalid value");
 }
 
 // treatment, defaultValue, a call that they do not apply to (if).
@@ -242,7 +242,8 @@ Value ordinal(Eval& eval, std::span<const Value> arguments, const void*) {
       return Value::of_integer(static_cast<int64_t>(i) - 1, Type::Int32);
     }
   }
-  return eval.fail("\"" + std::string(eval.text(value)) + "\" has no place in the field's order");
+  return eval.fail("\"" + std::string(eval.text(value)) +
+                   "\" is not in the order of the field's values");
 }
 
 constexpr Function kLogicFunctions[] = {

@@ -71,7 +71,8 @@ Value substring(Eval& eval, std::span<const Value> arguments, const void*) {
   if (eval.failed()) return {};
   if (position.integer < 1 || length.integer < 0) {
     return eval.fail("function substring: position " + std::to_string(position.integer) +
-                     " and length " + std::to_string(length.integer) + " are not 1 and 0 or more");
+                     " and length " + std::to_string(length.integer) +
+                     ": expected a position of 1 or more and a length of 0 or more");
   }
   const size_t begin = byte_at(text, position.integer - 1);
   if (begin == std::string_view::npos) return eval.fail("function substring cuts a character");
@@ -133,7 +134,7 @@ Value replace(Eval& eval, std::span<const Value> arguments, const void* state) {
   switch (replacement.value().replace_all(*regex, text, made, kReplacedBytesMax)) {
     case JavaReplacement::Done::All: break;
     case JavaReplacement::Done::TooLong: return eval.fail(JavaRegex::too_long());
-    case JavaReplacement::Done::TooLarge: return eval.fail("replace makes too long a text");
+    case JavaReplacement::Done::TooLarge: return eval.fail("the result of replace is too long");
   }
   return eval.of_text(made);
 }

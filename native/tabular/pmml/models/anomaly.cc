@@ -9,8 +9,8 @@
 namespace serval::tabular::pmml {
 namespace {
 
-// Mean length of the paths of an isolation tree over n instances: 2 H(n - 1) - 2 (n - 1) / n, the
-// harmonic number H(i) being ln(i) + Euler's constant in as many digits as the standard gives.
+// Mean path length of an isolation tree over n instances: 2 H(n - 1) - 2 (n - 1) / n, with the
+// harmonic number H(i) = ln(i) + Euler's constant, with as many digits as in the standard.
 double mean_path(double n) {
   constexpr double kEuler = 0.57721566;
   if (n > 2) return 2 * (std::log(n - 1) + kEuler) - 2 * (n - 1) / n;

@@ -82,7 +82,7 @@ class Association final : public Stage {
     }
     for (size_t i = 0; i < values.size(); ++i) {
       if (list_) {
-        if (items[i] < 0 || !is_text(values[i].type)) return spec.fail("an item is no string");
+        if (items[i] < 0 || !is_text(values[i].type)) return spec.fail("an item is not a string");
         by_text_[values[i].text].push_back(static_cast<uint32_t>(items[i]));
         continue;
       }
@@ -190,7 +190,7 @@ class RuleValue final : public Stage {
         texts_(spec.text_ids(stages::pmml_rule_value::texts)),
         rows_(spec.integers(stages::pmml_rule_value::text_rows)) {
     const int32_t rank = spec.integer(stages::pmml_rule_value::rank);
-    if (rank < (many_ ? 0 : 1)) spec.fail("rank " + std::to_string(rank) + " is not one");
+    if (rank < (many_ ? 0 : 1)) spec.fail("rank " + std::to_string(rank) + " is out of range");
     rank_ = static_cast<uint32_t>(std::max(rank, 0));
     const auto keys = spec.reals(stages::pmml_rule_value::keys);
     const size_t count = keys.size();

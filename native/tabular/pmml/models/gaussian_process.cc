@@ -1,5 +1,5 @@
-// Stage kind pmml.gaussian_process: regression by kernels over training instances. What does not
-// depend on the row is solved when the stage is made. Hot path. Source: tabular.md 3.2; the
+// Stage kind pmml.gaussian_process: kernel regression over training instances. Everything that does
+// not depend on the row is solved when the stage is created. Hot path. Source: tabular.md 3.2; the
 // formulas are those of the PMML standard's page on Gaussian process models.
 #include <algorithm>
 #include <cmath>
@@ -37,7 +37,7 @@ class GaussianProcess final : public Stage {
       return;
     }
     if (count_ > kInstancesMax) {
-      spec.fail("there are " + std::to_string(count_) + " training instances; the most are " +
+      spec.fail("there are " + std::to_string(count_) + " training instances; the limit is " +
                 std::to_string(kInstancesMax));
       return;
     }
@@ -86,7 +86,7 @@ class GaussianProcess final : public Stage {
     return gamma_ * std::exp(-sum);
   }
 
-  // Factors the kernel matrix with the noise as L L^T. False: there is no such factor.
+  // Factors the kernel matrix plus noise as L L^T. Returns false if it is not positive definite.
   bool factorize() {
     lower_.assign(count_ * count_, 0);
     const size_t fields = lambdas_.size();

@@ -345,8 +345,8 @@ class GeneralRegression final : public Stage {
     return {};
   }
 
-  // Multinomial: by e^score, which may be infinite, as JPMML-Evaluator has it. False: there are no
-  // shares.
+  // Multinomial: normalizes e^score, which may be infinite, as in JPMML-Evaluator. Returns false if
+  // the scores cannot be normalized.
   bool make_probabilities(std::span<double> values, double offset, double trials) const {
     const size_t last = values.size() - 1;
     if (kind_ == Kind::Multinomial) {

@@ -95,7 +95,8 @@ class InputNames {
     }
     Kind& known = kinds_[static_cast<size_t>(input)];
     if (known != Kind::Unsaid && known != kind) {
-      return spec.fail("'" + names_[static_cast<size_t>(input)] + "' is taken as text and number");
+      return spec.fail("'" + names_[static_cast<size_t>(input)] +
+                       "' is used both as text and as a number");
     }
     known = kind;
   }

@@ -41,7 +41,7 @@ inline double inverse_link(Link link, double x, double parameter = 0) {
   return x;
 }
 
-constexpr std::string_view kNoShares = "its scores add up to 0, and have no shares";
+constexpr std::string_view kNoShares = "its scores add up to 0 and cannot be normalized";
 
 // Divides the values by their sum. False: the sum is 0, and the row must be refused.
 [[nodiscard]] inline bool simplemax(std::span<double> values) {

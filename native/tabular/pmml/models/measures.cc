@@ -28,12 +28,12 @@ void Measure::read_kind(StageSpec& spec) {
   kind_ = spec.choice(stages::pmml_comparison::measure);
   if (kind_ == Kind::Minkowski) {
     p_ = spec.real(stages::pmml_comparison::minkowski_p);
-    if (!(p_ > 0)) spec.fail("minkowski has no positive p-parameter");
+    if (!(p_ > 0)) spec.fail("minkowski: expected a positive p-parameter");
   }
   if (kind_ == Kind::BinarySimilarity) {
     const auto parameters = spec.reals(stages::pmml_comparison::binary_parameters);
     parameters_.assign(parameters.begin(), parameters.end());
-    if (parameters_.size() != 8) spec.fail("binarySimilarity has not its 8 parameters");
+    if (parameters_.size() != 8) spec.fail("binarySimilarity: expected 8 parameters");
   }
 }
 

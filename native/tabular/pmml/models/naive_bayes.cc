@@ -59,7 +59,7 @@ class NaiveBayes final : public Stage {
         if (!add(predictors_[p], inputs.at(p, row), sums)) refused = p;
       }
       if (refused < inputs.count()) {
-        Status status = run.refuse(row, place_, "'" + inputs_.name(refused) + "' is no count");
+        Status status = run.refuse(row, place_, "'" + inputs_.name(refused) + "' is not a count");
         if (!status.ok()) return status;
         continue;
       }
@@ -126,7 +126,7 @@ class NaiveBayes final : public Stage {
     }
   }
 
-  // False: a Poisson distribution of what is no whole number.
+  // Returns false for a Poisson distribution of a number that is not whole.
   bool add(const Predictor& predictor, double x, std::vector<double>& sums) const {
     if (!predictor.continuous) {
       const auto found = std::find(predictor.codes.begin(), predictor.codes.end(), x);

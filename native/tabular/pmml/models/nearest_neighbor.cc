@@ -94,7 +94,7 @@ class NearestNeighbor final : public Stage {
       }
       if (answered && ranked_ > 0) write_ranked(row, nearest, ids, scores);
       if (run.cancel != nullptr && (i & 15U) == 15 && run.cancel->cancelled()) {
-        return make_error(ErrorCode::Cancelled, "the request was given up");
+        return make_error(ErrorCode::Cancelled, "the request was cancelled");
       }
     }
     return {};
@@ -128,7 +128,7 @@ class NearestNeighbor final : public Stage {
       for (size_t i = f; text && !is_derived(f) && i < instances_.size(); i += fields) {
         const double at = instances_[i];
         if (!(at >= 0 && at < static_cast<double>(categories.size()))) {
-          return spec.fail("an instance's category is not one");
+          return spec.fail("the category of an instance is out of range");
         }
         instances_[i] = static_cast<double>(categories[static_cast<size_t>(at)]);
       }
@@ -150,11 +150,11 @@ class NearestNeighbor final : public Stage {
     for (size_t t = 0; t < scorings.size(); ++t) {
       Target target{scorings[t], numbers.subspan(t * count_, count_), {}, {}};
       if (target.weighted() && measure_.similarity()) {
-        spec.fail("weights are of distances, and the measure is a similarity");
+        spec.fail("weighted votes require a distance, but the measure is a similarity");
       }
       target.values.assign(values.begin() + rows[t], values.begin() + rows[t + 1]);
       if (target.categorical() && !rank(spec, target)) {
-        return spec.fail("a target's category is not one");
+        return spec.fail("the category of a target is out of range");
       }
       targets_.push_back(std::move(target));
     }
@@ -183,7 +183,7 @@ class NearestNeighbor final : public Stage {
     return true;
   }
 
-  // A row without any value is refused, and one that no similarity can be had of.
+  // Refuses rows without any value, and rows for which no similarity can be computed.
   Status check(Run& run, uint32_t row, std::span<const double> x, bool& answered) const {
     if (!measure_.similarity()) {
       answered = std::isfinite(measure_.adjustment(x));
@@ -195,10 +195,10 @@ class NearestNeighbor final : public Stage {
     return run.refuse(row, place_, "'" + inputs_.name(bad) + "' is neither 0 nor 1");
   }
 
-  // Why there is no result; null: there is one.
+  // Returns why there is no result, or null if there is one.
   const char* undefined(const std::vector<Neighbor>& nearest) const {
     if (measure_.similarity()) {
-      // NaN is the largest: it comes first.
+      // NaN is the largest score and comes first.
       return std::isnan(nearest.front().score) ? "a similarity is undefined" : nullptr;
     }
     for (const Target& target : targets_) {
@@ -210,8 +210,8 @@ class NearestNeighbor final : public Stage {
     return nullptr;
   }
 
-  // The nearest ones, in order; of equals, the one that comes first in the table. A distance that
-  // is NaN is the farthest.
+  // The nearest instances in order; among equals the first one of the table. A NaN distance is the
+  // farthest.
   void find(std::span<const double> x, std::vector<double>& scores,
             std::vector<Neighbor>& nearest) const {
     const double adjustment = measure_.adjustment(x);

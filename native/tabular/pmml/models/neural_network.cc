@@ -97,7 +97,7 @@ class NeuralNetwork final : public Stage {
       return spec.fail("the neurons' parts do not fit each other");
     }
     if (!good_indices(sources_, 0, inputs_.count() + biases_.size())) {
-      spec.fail("a connection comes from nowhere");
+      spec.fail("the source of a connection does not exist");
     }
   }
 
@@ -137,7 +137,7 @@ class NeuralNetwork final : public Stage {
     const auto norms = spec.reals(stages::pmml_neural_network::output_norms);
     const auto origs = spec.reals(stages::pmml_neural_network::output_origs);
     if (neurons_.empty() || !good_indices(neurons_, 0, inputs_.count() + biases_.size())) {
-      return spec.fail("an output comes from nowhere");
+      return spec.fail("the source of an output does not exist");
     }
     if (classification_ ? outputs_.size() != 1 : outputs_.size() != neurons_.size()) {
       return spec.fail("there are " + std::to_string(neurons_.size()) + " output neurons");
@@ -154,8 +154,8 @@ class NeuralNetwork final : public Stage {
     }
   }
 
-  // Uses matrices for layers that read the whole layer before them in its order, if the last one
-  // gives the outputs.
+  // Uses matrices for layers that read the whole previous layer in its order, if the last layer
+  // produces the outputs.
   void read_dense(StageSpec& spec) {
     places_.assign(neurons_.begin(), neurons_.end());
     std::vector<DenseLayer> layers;
@@ -222,7 +222,7 @@ class NeuralNetwork final : public Stage {
     return {};
   }
 
-  // `values` has room for the inputs and the neurons.
+  // `values` has space for the inputs and the neurons.
   template <typename Emit>
   Status one_row(Run& run, uint32_t row, Inputs& inputs, std::vector<double>& values,
                  Emit&& emit) const {

@@ -53,7 +53,7 @@ size_t weight_of(Eval& eval, SqlType type, std::span<const Value> items) {
 
 Value too_many_items(Eval& eval, SqlType type) {
   Value none = eval.fail("the arrays of a row would have more than " + std::to_string(kItemsMax) +
-                         " items together");
+                         " items in total");
   none.type = type.type;
   return none;
 }

@@ -182,7 +182,7 @@ Value of_pairs(Eval& eval, std::string_view function, SqlType type, std::vector<
     if (!items[i].valid()) return eval.fail(std::string(function) + "(): a key is NULL");
     if (!keys.insert(items[i]).second) {
       return eval.fail(std::string(function) + "(): the key " + text_of(eval, items[i]) +
-                       " is there twice");
+                       " occurs twice");
     }
   }
   return of_items(eval, type, std::move(items));

@@ -27,8 +27,8 @@ size_t number_of(SqlType type) {
   return static_cast<size_t>(type.precision) << 8 | static_cast<size_t>(type.scale);
 }
 
-// All types that any expression has made: a model's statements and the types of its columns bound
-// how many there are. Where the numbers run out a new type is one without parts.
+// All types that any expression has created; the statements of the models and the types of their
+// columns bound the number. When the numbers run out, a new type has no parts.
 class Registry {
  public:
   Registry() {

@@ -290,7 +290,7 @@ enum class Bits { And, Or, Xor };
 template <Bits kOp>
 Value bits(Eval& eval, Arguments arguments, const void*) {
   if (eval.ansi_types && arguments[0].type != arguments[1].type) {
-    // Text beside a whole number is one.
+    // A text operand next to a whole number is read as a whole number.
     for (const size_t i : {size_t{0}, size_t{1}}) {
       if (arguments[i].type != Type::String) continue;
       Value both[2] = {arguments[0], arguments[1]};

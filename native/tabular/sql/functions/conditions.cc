@@ -34,7 +34,7 @@ Value compare(Eval& eval, Test test, Value a, Value b) {
   if (!type) return incomparable(eval, a, b);
   // A missing one on the left: the other one is not read.
   if (eval.ansi && !a.valid() && test != Test::NullSafeEqual) return missing_of(kBool);
-  // Decimals are compared as they are, whatever their types.
+  // Decimals are compared by value, whatever their precision and scale.
   if (type->type == Type::Decimal) {
     for (Value* value : {&a, &b}) {
       if (value->type != Type::Decimal) {
@@ -150,7 +150,7 @@ Value in_list(Eval& eval, Arguments arguments, const void*) {
   return unknown ? missing_of(kBool) : Value::of_bool(false);
 }
 
-// Missing ones do not count; text stands with text only.
+// Skips missing values; text combines only with text.
 template <int kSign>
 Value extreme(Eval& eval, Arguments arguments, const void*) {
   std::optional<SqlType> type = SqlType{};

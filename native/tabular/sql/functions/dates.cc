@@ -280,7 +280,7 @@ Value timestamp_of(Eval& eval, Arguments arguments, const void*) {
   return Value::of_integer(micros, Type::Timestamp);
 }
 
-// From an instant to one at which UTC's clocks show what those of a zone show then, and back.
+// Shifts an instant so that UTC's clock shows the zone's local time, and back.
 template <bool kFromUtc>
 Value to_zone(Eval& eval, Arguments arguments, const void*) {
   constexpr SqlType kTypes[2] = {kTimestamp, kString};

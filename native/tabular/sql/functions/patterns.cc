@@ -96,7 +96,7 @@ Prepared prepare_like(std::span<const Value* const> constants, const Dictionary&
   if (constants.size() > 2) {
     const auto given = constant_text(constants, 2, dictionary);
     if (!given || given->empty() || front_character(*given).bytes != given->size()) {
-      return invalid("LIKE: expected one character behind ESCAPE");
+      return invalid("LIKE: expected one character after ESCAPE");
     }
     escape = *given;
   }
@@ -116,8 +116,7 @@ Prepared prepare_like(std::span<const Value* const> constants, const Dictionary&
       bytes = rest.empty() ? 0 : front_character(rest).bytes;
       character = rest.substr(0, bytes);
       if (character != "_" && character != "%" && character != escape) {
-        return invalid("LIKE: '" + *text +
-                       "': the escape character must stand before _, % or itself");
+        return invalid("LIKE: '" + *text + "': the escape character must precede _, % or itself");
       }
       part->text += character;
     } else if (character == "_" || character == "%") {
@@ -244,7 +243,7 @@ Value regexp_replace(Eval& eval, Arguments arguments, const void* state) {
     case JavaReplacement::Done::All: break;
     case JavaReplacement::Done::TooLong: return eval.fail(JavaRegex::too_long());
     case JavaReplacement::Done::TooLarge:
-      return eval.fail("regexp_replace() makes too long a text");
+      return eval.fail("the result of regexp_replace() is too long");
   }
   return text_value(eval, made);
 }

@@ -50,7 +50,7 @@ Value of_texts(Eval& eval, Arguments arguments, const void*) {
     made[i] = convert(eval, arguments[i], kString);
     valid = valid && made[i].valid();
   }
-  // A missing result still has the type that the function gives.
+  // A missing result still has the type that the function returns.
   if (!valid || eval.failed()) {
     const Value typed = kFunction(eval, {});
     return missing_of(type_of(typed));
@@ -88,7 +88,7 @@ Value concat_ws(Eval& eval, Arguments arguments, const void*) {
     if (!first) text += eval.text(separator);
     text += eval.text(part);
     first = false;
-    if (text.size() > kMadeTextBytesMax) eval.fail("concat_ws() makes too long a text");
+    if (text.size() > kMadeTextBytesMax) eval.fail("the result of concat_ws() is too long");
   };
   for (const Value& argument : arguments.subspan(1)) {
     if (!is_list_value(argument)) {
@@ -206,7 +206,7 @@ Value right(Eval& eval, Arguments arguments, const void*) {
   return text_value(eval, characters(text, count - std::max<int64_t>(numbers[0], 0), count));
 }
 
-// To a length in characters with `fill`, over and over; longer ones are cut.
+// Pads to a length in characters by repeating `fill`; longer texts are cut.
 template <bool kLeft>
 Value pad(Eval& eval, Arguments arguments, const void*) {
   std::string_view text, fill = " ";
@@ -267,7 +267,7 @@ Value replace(Eval& eval, Texts texts) {
     made += text.substr(at, found - at);
     made += by;
     at = found + what.size();
-    if (made.size() > kMadeTextBytesMax) return eval.fail("replace() makes too long a text");
+    if (made.size() > kMadeTextBytesMax) return eval.fail("the result of replace() is too long");
   }
   made += text.substr(at);
   return text_value(eval, made);
@@ -373,7 +373,7 @@ Value ascii(Eval&, Texts texts) {
   return Value::of_integer(code, Type::Int32);
 }
 
-// From 1; 0: not there.
+// Position from 1; 0: not found.
 int64_t position(std::string_view text, std::string_view what, int64_t from) {
   const size_t at = text.find(what, byte_of(text, from));
   return at == std::string_view::npos ? 0 : count_characters(text.substr(0, at)) + 1;

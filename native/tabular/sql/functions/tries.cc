@@ -18,8 +18,8 @@ bool is_arithmetic(std::string_view name) {
                      [name](const FunctionName& each) { return each.name == name; });
 }
 
-// sql.try(call): the call's own errors become NULL, those of its arguments are raised, unless the
-// arguments are cast to numbers first: Spark then tries both together.
+// sql.try(call): errors of the call itself become NULL; errors of its arguments are raised, unless
+// the arguments are first cast to numbers: then Spark tries both together.
 Value attempt(Eval& eval, const CallNode& call) {
   const CallNode& inner = *call.arguments[0];
   if (inner.function == nullptr || inner.function->strict == nullptr ||

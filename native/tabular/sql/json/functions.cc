@@ -31,7 +31,7 @@ struct Step {
 };
 using Path = std::span<const Step>;
 
-// None: it is no path.
+// Returns none if the text is not a path.
 std::optional<std::vector<Step>> path_of(std::string_view text) {
   std::vector<Step> steps;
   if (!text.starts_with("$")) return std::nullopt;
@@ -110,7 +110,7 @@ bool evaluate_any(const Json& value, Style style, Path path, Found& found) {
     found.add(joined(inner));
     return any;
   }
-  // One result stands alone, as it is.
+  // A single result is returned as it is.
   evaluate_items(value, style == Style::Raw ? Style::Quoted : Style::Flat, rest, inner);
   if (inner.parts.size() == 1) found.add(inner.parts[0]);
   else if (inner.parts.size() > 1) found.add(joined(inner));

@@ -40,7 +40,7 @@ bool text_argument(Eval& eval, std::string_view function, Arguments arguments, s
   return value.valid() && !eval.failed();
 }
 
-// A number's 64 bits without leading zeros, or the bytes of anything else.
+// The 64 bits of a number without leading zeros, or the bytes of any other value.
 Value hex(Eval& eval, Arguments arguments, const void*) {
   const Value& value = arguments[0];
   if (is_numeric(value.type)) {
@@ -65,7 +65,7 @@ int hex_digit(char c) {
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-// An odd leading digit is one byte.
+// A leading digit of an odd-length number forms a byte alone.
 std::optional<std::string> bytes_of_hex(std::string_view text) {
   std::string bytes;
   size_t at = 0;
@@ -221,7 +221,7 @@ void append_units(std::string_view bytes, bool little, std::string& text) {
   if (high != 0) append_utf8(kBad, text);
 }
 
-// Bytes that are no character become U+FFFD.
+// Invalid bytes become U+FFFD.
 std::string decoded(std::string_view bytes, Charset charset) {
   std::string text;
   if (charset == Charset::Ascii || charset == Charset::Latin1) {

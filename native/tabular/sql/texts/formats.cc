@@ -350,7 +350,7 @@ Value format_string(Eval& eval, Arguments arguments, const void*) {
     const size_t at = by.index > 0 ? by.index : next++;
     if (!read || at >= arguments.size()) {
       return eval.fail("format_string(): argument 1: '" + std::string(eval.text(format)) +
-                       (read ? "' asks for more values than there are" : "' is no format"));
+                       (read ? "' requires more values than given" : "' is not a format"));
     }
     // Spark hands dates and times over as the numbers that they are inside.
     Value given = arguments[at];

@@ -138,7 +138,8 @@ Value luhn_check(Eval& eval, Arguments arguments, const void*) {
   return Value::of_bool(sum % 10 == 0);
 }
 
-// By Character.getType(): capital letters, small ones, decimal digits, others.
+// Classifies by Character.getType(): upper-case letters, lower-case letters, decimal digits,
+// others.
 size_t mask_kind(int category) {
   constexpr int kCapital = 1, kSmall = 2, kDigit = 9;
   return category == kCapital ? 0 : category == kSmall ? 1 : category == kDigit ? 2 : 3;

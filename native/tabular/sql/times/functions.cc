@@ -73,7 +73,7 @@ Value seconds_of_minute(Eval& eval, Arguments arguments, const void*) {
   return of_decimal(floor_modulo(wall_of(eval, time.integer), kMinuteMicros), kSeconds);
 }
 
-// make_timestamp(year, month, day, hour, minute, second[, zone]): NULL if there is no such time.
+// make_timestamp(year, month, day, hour, minute, second[, zone]): NULL if the time does not exist.
 template <bool kHasZone>
 Value make_timestamp(Eval& eval, Arguments arguments, const void*) {
   constexpr std::string_view kName = "make_timestamp";
@@ -113,7 +113,7 @@ Value make_timestamp(Eval& eval, Arguments arguments, const void*) {
   return Value::of_integer(zone == nullptr ? wall : zone->instant_of(wall), Type::Timestamp);
 }
 
-// convert_timezone([from,] to, time): clocks of `to` when those of `from` show the time.
+// convert_timezone([from,] to, time): the local time in `to` when it is `time` in `from`.
 Value convert_timezone(Eval& eval, Arguments arguments, const void*) {
   constexpr std::string_view kName = "convert_timezone";
   const size_t count = arguments.size();

@@ -13,10 +13,10 @@ namespace {
 std::string nodes_of(std::string_view model) {
   std::string text;
   (void)ort::for_fields(ort::bytes_of(model), [&](const WireField& field) {
-    if (field.number() != ort::onnx_field::kModelGraph) return true;
+    if (field.number() != ort::ModelProto::kGraph) return true;
     return ort::for_fields(field.bytes, [&](const WireField& inner) {
       ort::OnnxNode node;
-      if (inner.number() != ort::onnx_field::kGraphNode) return true;
+      if (inner.number() != ort::GraphProto::kNode) return true;
       EXPECT_TRUE(ort::read_node(inner.bytes, node));
       text += (text.empty() ? "" : " ") + std::string(node.domain) + ":" + std::string(node.op);
       char mark = '(';

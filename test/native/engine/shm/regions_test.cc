@@ -79,8 +79,8 @@ TEST(SharedRegions, NoMoreThanTheLimit) {
     EXPECT_EQ(refusal(regions, spec(std::to_string(i), object.key(), 0, 64)), "");
   }
   EXPECT_EQ(refusal(regions, spec("more", object.key(), 0, 64)),
-            "failed to register shared memory region 'more': expected at most 8 regions, and as "
-            "many are registered");
+            "failed to register shared memory region 'more': expected at most 8 regions, got "
+            "one more");
 }
 
 TEST(SharedRegions, OnlyWhatIsInTheObject) {

@@ -280,7 +280,7 @@ TEST(PmmlNaiveBayes, MultipliesShares) {
 
 TEST(PmmlNaiveBayes, RefusesACountThatIsNotWhole) {
   Given given("pmml.naive_bayes", 3, {{Type::Vector}}, bayes());
-  EXPECT_EQ(given.run({{1, 1, 1}, {1, 1, 1.5}}), "here: row 1: 'x2' is no count");
+  EXPECT_EQ(given.run({{1, 1, 1}, {1, 1, 1.5}}), "here: row 1: 'x2' is not a count");
 }
 
 TEST(PmmlNaiveBayes, RefusesPartsThatDoNotFit) {

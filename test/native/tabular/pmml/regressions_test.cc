@@ -213,7 +213,7 @@ TEST(PmmlRegression, RefusesAFieldThatIsTextAndNumber) {
   set(made, "category_inputs", Ints{0});
   set(made, "category_values", Values{text("a")});
   set(made, "category_coefficients", Reals{1});
-  EXPECT_NE(fault(made).find("'x' is taken as text and number"), std::string::npos);
+  EXPECT_NE(fault(made).find("'x' is used both as text and as a number"), std::string::npos);
 }
 
 TEST(PmmlRegression, RefusesAColumnOfAnotherType) {

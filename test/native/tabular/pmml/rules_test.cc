@@ -269,7 +269,7 @@ TEST(PmmlGaussianProcess, RefusesWhatHasNoAnswer) {
   set(large, "instances", Reals(2 * 4097, 0));
   set(large, "targets", Reals(4097, 0));
   const std::string text = Given("pmml.gaussian_process", 2, {{Type::Double}}, large).fault();
-  EXPECT_NE(text.find("the most are 4096"), std::string::npos);
+  EXPECT_NE(text.find("the limit is 4096"), std::string::npos);
 }
 
 }  // namespace

@@ -27,8 +27,6 @@
 namespace serval {
 namespace {
 
-constexpr int kInvalidArgument = 3;
-constexpr int kResourceExhausted = 8;
 constexpr uint64_t kResponseBytesMax = 64u << 20;
 
 enum Method : uint32_t {
@@ -241,7 +239,7 @@ class TestService : public CallHandler {
 
   static void refuse(Call& call) {
     take_requests(call);
-    call.finish({kInvalidArgument, "the request is no message of grpc.testing", {}});
+    call.finish({grpc_code::kInvalidArgument, "the request is no message of grpc.testing", {}});
   }
 
   // True: the client requested this status, and the call ends with it.
@@ -258,7 +256,7 @@ class TestService : public CallHandler {
     const bool fits = count <= kResponseBytesMax && write_response(count, server_id, buffer);
     if (!fits) {
       take_requests(call);
-      call.finish({kResourceExhausted, "no room for a response of that size", {}});
+      call.finish({grpc_code::kResourceExhausted, "no room for a response of that size", {}});
     }
     const bool sent = fits && call.send(buffer);
     buffer.clear();

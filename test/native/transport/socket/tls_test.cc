@@ -75,7 +75,7 @@ TEST(Tls, WantsHttp2) {
   EXPECT_EQ(other.channel->problem(), "no application protocol");
   Pair none(*context, {.alpn = ""});
   EXPECT_EQ(none.shake_hands(), Handshake::Failed);
-  EXPECT_EQ(none.channel->problem(), "the client does not ask for HTTP/2 (ALPN \"h2\")");
+  EXPECT_EQ(none.channel->problem(), "the client does not offer HTTP/2 (ALPN \"h2\")");
   Pair both(*context, {.alpn = "\x08http/1.1\x02h2"});
   EXPECT_EQ(both.shake_hands(), Handshake::Done);
   const unsigned char* name = nullptr;
@@ -160,22 +160,22 @@ TEST(Tls, SaysWhatIsWrongWithWhatItIsGiven) {
   EXPECT_EQ(said("", server.key), "cannot use TLS: there is no certificate");
   EXPECT_EQ(said(server.certificate, ""), "cannot use TLS: there is no key");
   EXPECT_EQ(said("none", server.key),
-            "cannot use TLS: certificate given as text: a certificate in PEM is expected (no "
+            "cannot use TLS: certificate given as text: expected a certificate in PEM (no "
             "start line)");
   EXPECT_EQ(said(server.key, server.key)
-                .find("cannot use TLS: certificate given as text: a "
-                      "certificate in PEM is expected"),
+                .find("cannot use TLS: certificate given as text: expected "
+                      "a certificate in PEM"),
             0u);
   EXPECT_EQ(said(server.certificate, server.certificate)
-                .find("cannot use TLS: key given as text: a private key in PEM is expected"),
+                .find("cannot use TLS: key given as text: expected a private key in PEM"),
             0u);
   EXPECT_EQ(said(server.certificate, pem(other)),
             "cannot use TLS: key given as text: it does not belong to the certificate of "
             "certificate given as text (key values mismatch)");
   EXPECT_EQ(said(server.certificate, pem(rsa_key())).find("cannot use TLS: key given as "), 0u);
   EXPECT_EQ(said(server.certificate, pem(other, "secret")),
-            "cannot use TLS: key given as text: the key has a passphrase; one without is "
-            "expected");
+            "cannot use TLS: key given as text: expected a key without a passphrase, got an "
+            "encrypted one");
   const std::string torn = server.certificate.substr(0, server.certificate.size() / 2);
   EXPECT_EQ(said(server.certificate + torn, server.key)
                 .find("cannot use TLS: certificate given as text: certificate 2 is broken ("),
@@ -203,7 +203,7 @@ TEST(Tls, SaysWhatIsWrongWithRoots) {
   settings.roots.text = "no roots";
   EXPECT_EQ(error_of(settings),
             "cannot use TLS: root certificates given as text: "
-            "certificates in PEM are expected (no start line)");
+            "expected certificates in PEM (no start line)");
   settings.roots.text = pem(root.cert);
   settings.roots.text += settings.roots.text.substr(0, settings.roots.text.size() / 2);
   EXPECT_EQ(error_of(settings).find("cannot use TLS: root certificates given as text: "

@@ -77,7 +77,10 @@ describe('the load client over TLS', () => {
       throw new Error(String(error));
     });
     await assert.rejects(elsewhere, /no connection/);
-    await assert.rejects(secured('http', { tlsCa: 'no PEM' }), /certificates in PEM are expected/);
+    await assert.rejects(
+      secured('http', { tlsCa: 'no PEM' }),
+      /root certificates in PEM are expected/,
+    );
   });
 
   test('says that a server does not speak HTTP/2', async () => {

@@ -50,7 +50,7 @@ test('a whole machine', () => {
   assert.equal(exitCode, 0);
 });
 
-test('without TensorRT it is a GPU all the same', () => {
+test('reports a usable GPU without TensorRT', () => {
   const providers = WHOLE.providers.map((one) => ({ ...one, loads: one.name !== 'tensorrt' }));
   const { verdict, exitCode } = concluded({ ...WHOLE, providers });
   assert.match(verdict[0], /with CUDA$/);
@@ -58,7 +58,7 @@ test('without TensorRT it is a GPU all the same', () => {
   assert.equal(exitCode, 0);
 });
 
-test('the first obstacle is named with its remedy', () => {
+test('names the first obstacle with its remedy', () => {
   const { driver } = WHOLE;
   const cases: readonly (readonly [Partial<Findings>, RegExp, RegExp])[] = [
     [{ driver: { ...driver, reason: 'no file' } }, /no driver is installed/, /driver 580/],
@@ -76,7 +76,7 @@ test('the first obstacle is named with its remedy', () => {
   }
 });
 
-test('the page has a line for all that was looked at', () => {
+test('prints a line for each check', () => {
   const text = doctorText(concluded(without('libcudnn.so.9')));
   assert.match(text, /^driver {5}580\.65\.06, CUDA 13\.0$/m);
   assert.match(text, /^device 0 {3}NVIDIA H100, 80\.0 GiB, compute capability 9\.0$/m);
@@ -89,14 +89,14 @@ test('versions of CUDA', () => {
   assert.deepEqual([13_000, 12_080, 0].map(cudaVersion), ['13.0', '12.8', '']);
 });
 
-test('the page of GPUs has each package as it is pinned', () => {
+test('the GPU guide lists each pinned package', () => {
   const page = readFileSync(join(packageRoot(), 'docs', 'guides', 'gpu.md'), 'utf8');
   for (const { package: name, version } of [...CUDA_WHEELS, ...TENSORRT_WHEELS]) {
     assert.ok(page.includes(`\n| ${name} | ${version} | `), name);
   }
 });
 
-test('each library is brought by a package that is pinned', () => {
+test('each library comes from a pinned package', () => {
   const wheels = [...CUDA_WHEELS, ...TENSORRT_WHEELS];
   for (const { soname, package: name } of GPU_LIBRARIES) {
     const wheel = wheels.find((one) => one.package === name);

@@ -38,7 +38,7 @@ const bytesOf = (values: Float32Array | Int32Array): Uint8Array => new Uint8Arra
 describe('.npy', () => {
   const six = bytesOf(Int32Array.of(1, 2, 3, 4, 5, 6));
 
-  it('is read in both orders, both ways round', () => {
+  it('reads both memory orders and both byte orders', () => {
     const rows = readNpy('a', npy('<i4', '2, 3', six));
     assert.deepEqual(rows.shape, [2, 3]);
     assert.deepEqual(rows.data, Int32Array.of(1, 2, 3, 4, 5, 6));
@@ -49,7 +49,7 @@ describe('.npy', () => {
     assert.deepEqual(readNpy('a', npy('|b1', '', Uint8Array.of(1))).shape, []);
   });
 
-  it('holds text of both widths', () => {
+  it('reads strings of both widths', () => {
     assert.deepEqual(readNpy('a', npy('|S3', '2,', Buffer.from('ab\0c\0\0'))).data, ['ab', 'c']);
     assert.deepEqual(readNpy('a', npy('<U2', '1,', Buffer.from('a\0\0\0\0\0\0\0'))).data, ['a']);
   });
@@ -78,7 +78,7 @@ describe('--input', () => {
   const infos = [info('x', 'FP32', [-1]), info('t', 'BYTES', [-1])];
   const read = (...texts: string[]): unknown => readInputs(texts, infos, folder);
 
-  it('takes JSON, text and files', () => {
+  it('accepts JSON, text and files', () => {
     const big = '12345678901234567890';
     const list = [1, 12345678901234567890n, Number.NaN];
     assert.deepEqual(read(`x=[1, ${big}, NaN]`, 't=hello'), { x: list, t: 'hello' });
@@ -90,7 +90,7 @@ describe('--input', () => {
     });
   });
 
-  it('takes whole requests', () => {
+  it('accepts whole requests', () => {
     assert.deepEqual(read(write('b.json', '{"x": [1]}')), { x: [1] });
     const v2 = '{"inputs": [{"name": "x", "datatype": "FP32", "shape": [1], "data": [4]}]}';
     const tensor = { name: 'x', datatype: 'FP32', shape: [1], data: [4] };
@@ -99,7 +99,7 @@ describe('--input', () => {
     assert.deepEqual(read(write('e.json', '{"instances": [{"a": 1}]}')), [{ a: 1 }]);
   });
 
-  it('says what is wrong', () => {
+  it('names the fault', () => {
     assert.throws(() => read('x'), refusal(/expected NAME=VALUE or @FILE, got "x"/));
     assert.throws(() => read('x=foo'), refusal(/--input x: expected JSON \(or @FILE\)/));
     assert.throws(() => read('x=@none.json'), refusal(/no such file/));
@@ -113,7 +113,7 @@ describe('--input', () => {
 });
 
 describe('--random', () => {
-  it('gives values of every input, the same for a seed', () => {
+  it('generates values for every input, the same for each seed', () => {
     const datatypes: Datatype[] = ['FP32', 'INT8', 'UINT8', 'BOOL', 'BYTES', 'INT64', 'FP16'];
     const infos = datatypes.map((one) => info(one, one, [-1, 2, -1]));
     const draw = (seed: number) =>
@@ -147,7 +147,7 @@ describe('an answer', () => {
     assert.match(text, /"data":\[9007199254740993,-1\]/);
     assert.equal((JSON.parse(text) as { outputs: unknown[] }).outputs.length, 2);
   });
-  it('is a table with what fits', () => {
+  it('is a table that shows the first values of each output', () => {
     const lines = answerText(answered).split('\n');
     assert.equal(lines[0], 'y  INT64 [2]');
     assert.match(lines[4] ?? '', /NaN {2}\.\.\. 8 more$/);

@@ -168,6 +168,6 @@ test('a damaged plan is refused', () => {
   const broken = readFlatTable(PLAN, bytes);
   assert.throws(
     () => runPlan({ ...broken, columns: [] }, { x: [1], i: [0] }),
-    /field 'x': column 0 is not its own/,
+    /field 'x': column 0 is missing or already in use/,
   );
 });

@@ -102,6 +102,6 @@ test('trees that do not fit together are refused when the plan is read', () => {
   output(builder, 'value', 1 as Column);
   assert.throws(
     () => runPlan(builder.finish(), { x0: [1] }),
-    /line 1 \(forest\): leaf 1 is not there/,
+    /line 1 \(forest\): leaf 1 does not exist/,
   );
 });

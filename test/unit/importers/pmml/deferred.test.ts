@@ -26,7 +26,10 @@ test('a row that reads it is refused with the place of the field', async () => {
   const given = { way: [0, 1], x: [null, null] };
   await assert.rejects(answers(TREE, given), (error: unknown) => {
     assert.ok(error instanceof PlanError);
-    assert.match(error.message, /<DerivedField> 'log': row 1: function ln takes no missing value/);
+    assert.match(
+      error.message,
+      /<DerivedField> 'log': row 1: function ln does not accept missing values/,
+    );
     return true;
   });
   const { columns, refused } = await answers(TREE, given, { nullForInvalid: true });

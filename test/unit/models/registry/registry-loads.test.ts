@@ -425,12 +425,12 @@ test('batching by a proof whose check was cut short is logged', async () => {
   const { engine, registry, lines } = setup();
   const done = registry.reconcile([desired('m', ['1'])]);
   await settle();
-  const finding = { batchProof: 'proven', batchFinding: 'its runs take too long' } as const;
+  const finding = { batchProof: 'proven', batchFinding: 'its runs are too slow' } as const;
   await engine.finishLoad({ batchMode: 'auto', ...finding });
   await done;
   const told = lines.filter((line) => line.includes('finding'));
   assert.equal(told.length, 1);
-  assert.match(told[0] ?? '', /info.* its check by a test run was cut short.*take too long/i);
+  assert.match(told[0] ?? '', /info.* its check by a test run was cut short.*too slow/i);
 });
 
 test('names the node that contradicts requested batching', async () => {

@@ -1,16 +1,16 @@
 // Makes one gRPC call with Node's HTTP/2 client, to get a model's metadata and to check that the
 // server accepts a request. Control plane.
 import { GRPC_TYPE } from '../../../base/media-types.js';
-import { ErrorCode, reasonOf, ServalError } from '../../../base/errors.js';
+import { ErrorCode, GrpcCode, reasonOf, ServalError } from '../../../base/errors.js';
 import { BENCH_CALL_MS } from '../../../base/limits.js';
 import { PREFIX_BYTES } from '../request/message-prefix.js';
 import { http2Call } from './http2-call.js';
 
 /** By gRPC status; the others are refusals. */
 const CODES: Readonly<Record<string, ErrorCode>> = {
-  '5': ErrorCode.ModelNotFound,
-  '12': ErrorCode.Unimplemented,
-  '14': ErrorCode.ModelNotReady,
+  [GrpcCode.NOT_FOUND]: ErrorCode.ModelNotFound,
+  [GrpcCode.UNIMPLEMENTED]: ErrorCode.Unimplemented,
+  [GrpcCode.UNAVAILABLE]: ErrorCode.ModelNotReady,
 };
 
 export interface GrpcAddress {
@@ -46,7 +46,7 @@ export async function grpcCall(
     throw fail(ErrorCode.ModelNotReady, `not a gRPC server: HTTP status ${answer.status}`);
   }
   const status = answer.fields.get('grpc-status');
-  if (status === '0') return answer.body.subarray(PREFIX_BYTES);
+  if (status === `${GrpcCode.OK}`) return answer.body.subarray(PREFIX_BYTES);
   if (status === undefined) throw fail(ErrorCode.InvalidArgument, 'no response');
   const said = decoded(answer.fields.get('grpc-message') ?? '');
   const code = CODES[status] ?? ErrorCode.InvalidArgument;

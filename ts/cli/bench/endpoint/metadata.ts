@@ -1,23 +1,20 @@
 // Gets a model's metadata from a server: by V2 and by TensorFlow Serving's APIs, over REST and
 // gRPC. Control plane, main thread. Source: docs/reference/protocols.
+import { INFERENCE_SERVICE, PREDICTION_SERVICE } from '../../../base/services.js';
+import { MODEL_METADATA_REQUEST } from '../../../protobuf/generated/inference-fields.js';
 import { DEFAULT_SIGNATURE } from '../../../base/signatures.js';
 import { ErrorCode, ServalError, reasonOf } from '../../../base/errors.js';
 import type { InputInfo } from '../../../library/types.js';
 import { BENCH_CALL_MS } from '../../../base/limits.js';
 import { dataTypeOf } from '../../../model/datatype.js';
 import type { Datatype } from '../../../model/snapshot.js';
-import {
-  labelOf,
-  metadataRequest,
-  PREDICTION_SERVICE,
-} from '../../predict/grpc/predict-request.js';
+import { labelOf, metadataRequest } from '../../predict/grpc/predict-request.js';
 import { v1Metadata } from '../../predict/v1-json.js';
 import { MODEL_METADATA_RESPONSE } from '../../../protobuf/generated/inference.js';
 import { decodeWire } from '../../../protobuf/schema-read.js';
 import { ProtobufWriter } from '../../../protobuf/writer.js';
 import { echo } from '../../../base/text.js';
 import { prefixed } from '../request/message-prefix.js';
-import { V2_SERVICE } from '../paths.js';
 import { v1ModelPath, v2ModelPath, type RequestPlace } from '../request/place.js';
 import { grpcCall } from './grpc-call.js';
 
@@ -79,8 +76,11 @@ export async function grpcMetadata(
   tlsCa: string | undefined,
 ): Promise<Metadata> {
   const { model, version } = place;
-  const message = new ProtobufWriter().string(1, model).string(2, version).concat();
-  const call = `${V2_SERVICE}/ModelMetadata`;
+  const message = new ProtobufWriter()
+    .string(MODEL_METADATA_REQUEST.name, model)
+    .string(MODEL_METADATA_REQUEST.version, version)
+    .concat();
+  const call = `/${INFERENCE_SERVICE}/ModelMetadata`;
   const answer = await grpcCall({ ...place, tlsCa }, call, prefixed(message));
   const { value } = decodeWire(answer, MODEL_METADATA_RESPONSE, 'ModelMetadata');
   return metadataOf(value as RawMetadata, version);
@@ -92,9 +92,9 @@ export async function servingMetadataOf(
   tlsCa: string | undefined,
 ): Promise<Metadata> {
   const { inputInfo, servingMetadata, signatureOf } = await import(
-    '../../predict/grpc/serving-metadata.js'
+    '../../predict/grpc/tfserving-metadata.js'
   );
-  const call = `${PREDICTION_SERVICE}/GetModelMetadata`;
+  const call = `/${PREDICTION_SERVICE}/GetModelMetadata`;
   const answer = await grpcCall({ ...place, tlsCa }, call, prefixed(metadataRequest(place)));
   const metadata = servingMetadata(answer);
   const signature = place.signature || DEFAULT_SIGNATURE;

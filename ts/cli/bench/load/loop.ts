@@ -5,6 +5,7 @@
 // time. open: requests are due by the clock, independent of responses; latencies are of requests
 // that were due in the measured time, from that moment on, even if the client itself was late:
 // waiting caused by a slow server is included (no coordinated omission).
+import { BENCH_WAITING_MAX } from '../../../base/limits.js';
 import { performance } from 'node:perf_hooks';
 import { randomNumbers } from '../../predict/inputs.js';
 import { Histogram } from './histogram.js';
@@ -13,8 +14,6 @@ import { now, type LoadSchedule, type LoadResult, type Sender } from './sender.j
 
 /** Maximum delay of other work on the thread. */
 const TURN_MS = 1;
-/** Maximum requests of an open loop that wait on the client's side. */
-const WAITING_MAX = 1_048_576;
 
 export class Loop {
   readonly #sender: Sender;
@@ -136,11 +135,11 @@ export class Loop {
     const at = now();
     while (this.#due <= at && this.#due < this.#ends) {
       const counts = this.#due >= this.#measured;
-      if (this.#queued < WAITING_MAX) {
+      if (this.#queued < BENCH_WAITING_MAX) {
         this.#waiting.push(this.#due);
         if (counts) this.#owed += 1;
       } else if (counts) {
-        this.#fail(`more than ${WAITING_MAX} requests are waiting to be sent`);
+        this.#fail(`more than ${BENCH_WAITING_MAX} requests are waiting to be sent`);
       }
       this.#due += this.#gap();
     }

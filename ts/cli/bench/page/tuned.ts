@@ -1,5 +1,6 @@
 // The page's part about the trials of `--tune`: best against defaults, a plot, a table, the
 // configuration, the steps. Control plane; pure.
+import { TRITON_CONFIG_FILE } from '../../../base/file-names.js';
 import { settingsWords } from '../tune/words.js';
 import type { TuneReport, TuneTrial } from '../types.js';
 import { h, type Child, type Markup } from './html.js';
@@ -135,7 +136,7 @@ export function tunedPart(report: TuneReport): Child {
       h(
         'div',
         { class: 'files' },
-        fileText('config.pbtxt', report.config),
+        fileText(TRITON_CONFIG_FILE, report.config),
         report.batchingParameters === undefined
           ? ''
           : fileText('TensorFlow Serving batching parameters', report.batchingParameters),

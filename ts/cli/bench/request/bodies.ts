@@ -1,6 +1,6 @@
 // Encodes one request in the forms that the paths of a bench send. Pure; control plane. Source:
 // docs/reference/protocols/v2-rest.md; proto/wire/inference.proto.
-import { BINARY_TYPE, JSON_TYPE } from '../../../base/media-types.js';
+import { BINARY_TYPE, JSON_TYPE, JSON_LENGTH_HEADER } from '../../../base/media-types.js';
 import { elementCount } from '../../../model/shape.js';
 import { configError } from '../../../config/values/values.js';
 import { ErrorCode, ServalError } from '../../../base/errors.js';
@@ -9,7 +9,14 @@ import { columnsOf, tableBody } from '../../../library/table-request.js';
 import { encodeInputs, tensorBody, type RequestBody } from '../../../library/tensor-request.js';
 import type { EncodedTensor, InputInfo, Inputs } from '../../../library/types.js';
 import { BENCH_ELEMENTS_MAX, BENCH_REQUEST_BYTES_MAX } from '../../../base/limits.js';
+import { INFER_TENSOR_CONTENTS } from '../../../protobuf/generated/inference-fields.js';
 import { ProtobufWriter } from '../../../protobuf/writer.js';
+import {
+  writeInput,
+  writeModel,
+  writeRequestParameters,
+  writeTensors,
+} from '../../infer-message.js';
 import type { LoadRequest } from '../load/sender.js';
 import { callOf, carrierOf } from '../paths.js';
 import type { BenchPath } from '../types.js';
@@ -80,8 +87,8 @@ function carriedBody(
   const rest = new Uint8Array(body);
   if (path === 'grpc-predict') return prefixed(rest);
   if (path !== 'grpc' || place === undefined) return rest;
-  const names = new ProtobufWriter().string(1, place.model);
-  if (place.version !== '') names.string(2, place.version);
+  const names = new ProtobufWriter();
+  writeModel(names, place.model, place.version);
   return prefixed(Buffer.concat([names.concat(), rest]));
 }
 
@@ -184,37 +191,11 @@ function jsonValue(name: string, datatype: string, value: unknown): string {
   throw new ServalError(ErrorCode.Unimplemented, `input '${name}': JSON has no ${what}`);
 }
 
-const INPUTS = 5;
-const RAW_CONTENTS = 7;
-
 /** ModelInferRequest without the model's name, which comes first. */
 function tensorMessage(tensors: readonly EncodedTensor[]): ArrayBuffer {
   const writer = new ProtobufWriter();
-  for (const { name, datatype, shape, parameters } of tensors) {
-    writer.message(INPUTS, (input) => {
-      input.string(1, name).string(2, datatype).packed(3, 'varint', shape);
-      writeParameters(input, 4, parameters);
-    });
-  }
-  for (const { bytes } of tensors) writer.bytes(RAW_CONTENTS, bytes);
+  writeTensors(writer, tensors);
   return new Uint8Array(writer.concat()).buffer;
-}
-
-function writeParameters(
-  writer: ProtobufWriter,
-  field: number,
-  parameters: Readonly<Record<string, unknown>>,
-): void {
-  for (const [name, value] of Object.entries(parameters)) {
-    writer.message(field, (entry) => {
-      entry.string(1, name).message(2, (choice) => {
-        if (typeof value === 'boolean') choice.varint(1, value ? 1 : 0);
-        else if (typeof value === 'string') choice.string(3, value);
-        else if (Number.isSafeInteger(value)) choice.varint(2, value as number);
-        else choice.double(4, Number(value));
-      });
-    });
-  }
 }
 
 interface JsonColumn {
@@ -227,21 +208,19 @@ interface JsonColumn {
 
 /** InferTensorContents, by datatype: field and form. */
 const CONTENTS: Readonly<Record<string, readonly [number, 'varint' | 'float' | 'double']>> = {
-  BOOL: [1, 'varint'],
-  INT8: [2, 'varint'],
-  INT16: [2, 'varint'],
-  INT32: [2, 'varint'],
-  INT64: [3, 'varint'],
-  UINT8: [4, 'varint'],
-  UINT16: [4, 'varint'],
-  UINT32: [4, 'varint'],
-  UINT64: [5, 'varint'],
-  FP32: [6, 'float'],
-  FP64: [7, 'double'],
-  VECTOR: [7, 'double'],
+  BOOL: [INFER_TENSOR_CONTENTS.boolContents, 'varint'],
+  INT8: [INFER_TENSOR_CONTENTS.intContents, 'varint'],
+  INT16: [INFER_TENSOR_CONTENTS.intContents, 'varint'],
+  INT32: [INFER_TENSOR_CONTENTS.intContents, 'varint'],
+  INT64: [INFER_TENSOR_CONTENTS.int64Contents, 'varint'],
+  UINT8: [INFER_TENSOR_CONTENTS.uintContents, 'varint'],
+  UINT16: [INFER_TENSOR_CONTENTS.uintContents, 'varint'],
+  UINT32: [INFER_TENSOR_CONTENTS.uintContents, 'varint'],
+  UINT64: [INFER_TENSOR_CONTENTS.uint64Contents, 'varint'],
+  FP32: [INFER_TENSOR_CONTENTS.fp32Contents, 'float'],
+  FP64: [INFER_TENSOR_CONTENTS.fp64Contents, 'double'],
+  VECTOR: [INFER_TENSOR_CONTENTS.fp64Contents, 'double'],
 };
-const BYTES_CONTENTS = 8;
-const CONTENTS_FIELD = 5;
 
 /** The same for a tabular model, from its JSON. */
 function tableMessage(body: ArrayBuffer): ArrayBuffer {
@@ -250,21 +229,17 @@ function tableMessage(body: ArrayBuffer): ArrayBuffer {
     readonly inputs: readonly JsonColumn[];
   };
   const writer = new ProtobufWriter();
-  writeParameters(writer, 4, json.parameters ?? {});
+  writeRequestParameters(writer, json.parameters ?? {});
   for (const { name, datatype, shape, parameters = {}, data } of json.inputs) {
     const values = data.flat(Infinity);
     if (shape.some((dim) => dim < 0) || values.includes(null)) {
       const text = `input '${name}': missing cells or lists of different lengths`;
       throw new ServalError(ErrorCode.Unimplemented, `${text} can only be sent as JSON`);
     }
-    writer.message(INPUTS, (input) => {
-      input.string(1, name).string(2, datatype).packed(3, 'varint', shape);
-      writeParameters(input, 4, parameters);
-      input.message(CONTENTS_FIELD, (contents) => {
-        const [field, form] = CONTENTS[datatype] ?? [BYTES_CONTENTS, undefined];
-        if (form !== undefined) contents.packed(field, form, values.map(Number));
-        else for (const value of values) contents.bytes(field, Buffer.from(String(value)));
-      });
+    writeInput(writer, { name, datatype, shape, parameters }, (contents) => {
+      const [field, form] = CONTENTS[datatype] ?? [INFER_TENSOR_CONTENTS.bytesContents, undefined];
+      if (form !== undefined) contents.packed(field, form, values.map(Number));
+      else for (const value of values) contents.bytes(field, Buffer.from(String(value)));
     });
   }
   return new Uint8Array(writer.concat()).buffer;
@@ -276,5 +251,5 @@ const typeFields = (jsonBytes: number): LoadRequest['fields'] =>
     ? [['content-type', JSON_TYPE]]
     : [
         ['content-type', BINARY_TYPE],
-        ['inference-header-content-length', String(jsonBytes)],
+        [JSON_LENGTH_HEADER.toLowerCase(), String(jsonBytes)],
       ];

@@ -1,4 +1,5 @@
 // The inputs of a bench, and the same with another number of rows. Pure; control plane.
+import { LENGTH_BYTES } from '../../../model/infer/tensor.js';
 import { elementCount } from '../../../model/shape.js';
 import { configError } from '../../../config/values/values.js';
 import { pictureShape } from '../../../protocols/sample-request.js';
@@ -6,8 +7,6 @@ import type { EncodedTensor, InputInfo, Inputs, InputValue } from '../../../libr
 import { tensorInput } from '../../../library/flatten.js';
 import { dataTypeOf } from '../../../model/datatype.js';
 import { echo } from '../../../base/text.js';
-
-const LENGTH_BYTES = 4;
 
 /** Whether the first dimension of all inputs is dynamic: the rows of a request. */
 export function hasRows(infos: readonly InputInfo[]): boolean {

@@ -1,9 +1,7 @@
 // The flags of `serval bench --tune`. Data, plus a check whether it is requested; control plane.
 import type { ParsedFlags } from '../../../config/command-line.js';
-import { flag, type FlagRow } from '../../../config/values/flag-row.js';
+import { flag, type FlagRow, TEXT } from '../../../config/values/flag-row.js';
 import { boolValue } from '../../../config/values/values.js';
-
-const TEXT = { kind: 'text' } as const;
 
 export const TUNE = flag(
   'tune',

@@ -2,6 +2,7 @@
 // rest is kept as written, including comments. Control plane.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { TRITON_CONFIG_FILE } from '../../../base/file-names.js';
 import type { ModelPath } from '../../../config/values/model-path.js';
 import { ErrorCode, ServalError } from '../../../base/errors.js';
 import { readConfigText } from '../../../protobuf/text-format.js';
@@ -9,7 +10,6 @@ import { foundModel } from '../endpoint/found-model.js';
 import type { TunedSettings } from '../types.js';
 import { settingBlocks, THREADS_PARAMETER } from './config-text.js';
 
-const CONFIG_FILE = 'config.pbtxt';
 const OPENING: Readonly<Record<string, string>> = { '{': '}', '[': ']', '<': '>' };
 
 /** The text of the model's config.pbtxt; undefined: it has none. Errors: those of foundModel(). */
@@ -19,7 +19,7 @@ export async function ownConfig(
 ): Promise<string | undefined> {
   const { model } = await foundModel(given, name);
   if (model.source === 'file' || model.source === 'base-path') return undefined;
-  const file = join(model.basePath, CONFIG_FILE);
+  const file = join(model.basePath, TRITON_CONFIG_FILE);
   return existsSync(file) ? readConfigText(file) : undefined;
 }
 
@@ -140,6 +140,6 @@ function behindText(text: string, from: number): number {
 
 function unreadable(text: string, at: number): ServalError {
   const line = text.slice(0, at).split('\n').length;
-  const message = `${CONFIG_FILE}:${line}: expected a field of text proto`;
+  const message = `${TRITON_CONFIG_FILE}:${line}: expected a field of text proto`;
   return new ServalError(ErrorCode.InvalidArgument, message);
 }

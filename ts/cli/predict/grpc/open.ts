@@ -4,7 +4,7 @@ import { DEFAULT_SIGNATURE } from '../../../base/signatures.js';
 import { ErrorCode, ServalError } from '../../../base/errors.js';
 import type { Callable, RemoteTarget } from '../remote.js';
 import { Channel } from './channel.js';
-import { openServing } from './serving.js';
+import { openServing } from './tfserving.js';
 import { openV2 } from './v2.js';
 
 const isUnimplemented = (error: unknown): boolean =>

@@ -1,11 +1,22 @@
 // Requests to PredictionService: GetModelMetadata and Predict. Control plane; pure. Source:
 // proto/wire/tensorflow_serving.proto; tfserving.md 2.
+import {
+  TENSOR_PROTO,
+  TENSOR_SHAPE_PROTO,
+  TENSOR_SHAPE_PROTO_DIM as DIM,
+} from '../../../protobuf/generated/tensorflow-fields.js';
+import { MAP_ENTRY } from '../../../protobuf/generated/map-entry-fields.js';
+import { INT64_VALUE } from '../../../protobuf/generated/wrappers-fields.js';
+import {
+  GET_MODEL_METADATA_REQUEST,
+  PREDICT_REQUEST,
+  MODEL_SPEC,
+} from '../../../protobuf/generated/tensorflow-serving-fields.js';
 import type { EncodedTensor } from '../../../library/types.js';
 import { dataTypeOf } from '../../../model/datatype.js';
 import { ProtobufWriter } from '../../../protobuf/writer.js';
 import { textsOf } from './contents.js';
 
-export const PREDICTION_SERVICE = '/tensorflow.serving.PredictionService';
 export const SIGNATURES = 'signature_def';
 
 /** Identifies a model. */
@@ -21,8 +32,8 @@ export interface ServingSpec {
 export function metadataRequest(spec: ServingSpec): Buffer {
   const asked = new ProtobufWriter();
   return asked
-    .message(1, (out) => writeSpec(out, spec, ''))
-    .string(2, SIGNATURES)
+    .message(GET_MODEL_METADATA_REQUEST.modelSpec, (out) => writeSpec(out, spec, ''))
+    .string(GET_MODEL_METADATA_REQUEST.metadataField, SIGNATURES)
     .toBuffer();
 }
 
@@ -37,9 +48,9 @@ export function predictRequest(
   outputs: readonly string[],
 ): Buffer {
   const message = new ProtobufWriter();
-  message.message(1, (out) => writeSpec(out, spec, signature));
+  message.message(PREDICT_REQUEST.modelSpec, (out) => writeSpec(out, spec, signature));
   for (const tensor of tensors) writeInput(message, tensor);
-  for (const name of outputs) message.string(3, name);
+  for (const name of outputs) message.string(PREDICT_REQUEST.outputFilter, name);
   return message.toBuffer();
 }
 
@@ -49,12 +60,14 @@ export const labelOf = ({ version, label = '' }: Omit<ServingSpec, 'model'>): st
 
 function writeSpec(out: ProtobufWriter, spec: ServingSpec, signature: string): void {
   const label = labelOf(spec);
-  out.string(1, spec.model);
+  out.string(MODEL_SPEC.name, spec.model);
   if (label === '' && spec.version !== '') {
-    out.message(2, (value) => value.varint(1, BigInt(spec.version)));
+    out.message(MODEL_SPEC.version, (value) =>
+      value.varint(INT64_VALUE.value, BigInt(spec.version)),
+    );
   }
-  if (signature !== '') out.string(3, signature);
-  if (label !== '') out.string(4, label);
+  if (signature !== '') out.string(MODEL_SPEC.signatureName, signature);
+  if (label !== '') out.string(MODEL_SPEC.versionLabel, label);
 }
 
 function writeInput(
@@ -62,13 +75,14 @@ function writeInput(
   { name, datatype, shape, bytes }: EncodedTensor,
 ): void {
   const type = dataTypeOf(datatype);
-  message.message(2, (entry) => {
-    entry.string(1, name).message(2, (tensor) => {
-      tensor.varint(1, type.code).message(2, (dims) => {
-        for (const size of shape) dims.message(2, (dim) => dim.varint(1, size));
+  message.message(PREDICT_REQUEST.inputs, (entry) => {
+    entry.string(MAP_ENTRY.key, name).message(MAP_ENTRY.value, (tensor) => {
+      tensor.varint(TENSOR_PROTO.dtype, type.code).message(TENSOR_PROTO.tensorShape, (dims) => {
+        for (const size of shape)
+          dims.message(TENSOR_SHAPE_PROTO.dim, (dim) => dim.varint(DIM.size, size));
       });
-      if (type.kind !== 'text') tensor.bytes(4, bytes);
-      else for (const text of textsOf(bytes)) tensor.bytes(8, text);
+      if (type.kind !== 'text') tensor.bytes(TENSOR_PROTO.tensorContent, bytes);
+      else for (const text of textsOf(bytes)) tensor.bytes(TENSOR_PROTO.stringVal, text);
     });
   });
 }

@@ -1,5 +1,13 @@
 // V2 over gRPC: metadata, and one ModelInfer with raw tensors. Control plane.
 // Source: proto/wire/inference.proto.
+import { INFERENCE_SERVICE } from '../../../base/services.js';
+import { MAP_ENTRY } from '../../../protobuf/generated/map-entry-fields.js';
+import {
+  INFER_PARAMETER,
+  MODEL_METADATA_REQUEST,
+  MODEL_INFER_RESPONSE,
+  MODEL_INFER_RESPONSE_INFER_OUTPUT_TENSOR as OUTPUT_TENSOR,
+} from '../../../protobuf/generated/inference-fields.js';
 import { ErrorCode, ServalError } from '../../../base/errors.js';
 import { columnsOf } from '../../../library/table-request.js';
 import { elementValues } from '../../../library/elements.js';
@@ -18,12 +26,11 @@ import { WireReader } from '../../../protobuf/reader.js';
 import { decodeWire } from '../../../protobuf/schema-read.js';
 import { read } from '../../../protobuf/schema.js';
 import { ProtobufWriter } from '../../../protobuf/writer.js';
+import { writeModel, writeRequestParameters, writeTensors } from '../../infer-message.js';
 import type { Callable, RemoteTarget } from '../remote.js';
 import type { Channel } from './channel.js';
 import { typedBytes } from './contents.js';
 import { columnTensors, tensorColumns } from './columns.js';
-
-const SERVICE = '/inference.GRPCInferenceService';
 
 /** One tensor of a response. */
 export interface AnswerTensor {
@@ -37,8 +44,10 @@ export interface AnswerTensor {
 }
 
 export async function openV2(channel: Channel, target: RemoteTarget): Promise<Callable> {
-  const asked = new ProtobufWriter().string(1, target.model).string(2, target.version);
-  const reply = await channel.call(`${SERVICE}/ModelMetadata`, asked.toBuffer());
+  const asked = new ProtobufWriter()
+    .string(MODEL_METADATA_REQUEST.name, target.model)
+    .string(MODEL_METADATA_REQUEST.version, target.version);
+  const reply = await channel.call(`/${INFERENCE_SERVICE}/ModelMetadata`, asked.toBuffer());
   const { value } = decodeWire(reply, MODEL_METADATA_RESPONSE, 'ModelMetadataResponse');
   const inputs = read.children(value, 'inputs').map(
     (one): InputInfo => ({
@@ -60,7 +69,7 @@ export async function openV2(channel: Channel, target: RemoteTarget): Promise<Ca
       const tensors = isTable ? columnTensors(inputs, columns) : encodeInputs(inputs, columns);
       const more = isTable ? { string_datatype: 'STRING', ...parameters } : parameters;
       const message = inferRequest(target, tensors, outputs, more);
-      const answer = answerTensors(await channel.call(`${SERVICE}/ModelInfer`, message));
+      const answer = answerTensors(await channel.call(`/${INFERENCE_SERVICE}/ModelInfer`, message));
       return isTable ? tensorColumns(answer) : tensorsOf(answer);
     },
     close: () => Promise.resolve(channel.close()),
@@ -73,30 +82,11 @@ function inferRequest(
   outputs: readonly string[],
   parameters: Parameters,
 ): Buffer {
-  const out = new ProtobufWriter().string(1, model).string(2, version);
-  writeParameters(out, 4, parameters);
-  for (const { name, datatype, shape, parameters: own } of tensors) {
-    out.message(5, (tensor) => {
-      tensor.string(1, name).string(2, datatype).packed(3, 'varint', shape);
-      writeParameters(tensor, 4, own);
-    });
-  }
-  for (const name of outputs) out.message(6, (output) => output.string(1, name));
-  for (const { bytes } of tensors) out.bytes(7, bytes);
+  const out = new ProtobufWriter();
+  writeModel(out, model, version);
+  writeRequestParameters(out, parameters);
+  writeTensors(out, tensors, outputs);
   return out.toBuffer();
-}
-
-function writeParameters(out: ProtobufWriter, field: number, parameters: Parameters): void {
-  for (const [name, value] of Object.entries(parameters)) {
-    out.message(field, (entry) => {
-      entry.string(1, name).message(2, (choice) => {
-        if (typeof value === 'boolean') choice.varint(1, Number(value));
-        else if (typeof value === 'string') choice.string(3, value);
-        else if (Number.isSafeInteger(value)) choice.varint(2, value);
-        else choice.double(4, value);
-      });
-    });
-  }
 }
 
 /** Errors: Internal: not a V2 response. */
@@ -105,8 +95,9 @@ export function answerTensors(message: Buffer): readonly AnswerTensor[] {
   const tensors: ReturnType<typeof readTensor>[] = [];
   const raws: Uint8Array[] = [];
   while (reader.next()) {
-    if (reader.field === 5) tensors.push(readTensor(reader.nested('outputs')));
-    else if (reader.field === 6) raws.push(reader.view());
+    if (reader.field === MODEL_INFER_RESPONSE.outputs)
+      tensors.push(readTensor(reader.nested('outputs')));
+    else if (reader.field === MODEL_INFER_RESPONSE.rawOutputContents) raws.push(reader.view());
     else reader.skip();
   }
   let next = 0;
@@ -124,14 +115,16 @@ function readTensor(reader: WireReader) {
   const shape: number[] = [];
   const parameters = new Map<string, string>();
   while (reader.next()) {
-    if (reader.field === 1) name = reader.string();
-    else if (reader.field === 2) datatype = reader.string();
-    else if (reader.field === 3) {
+    if (reader.field === OUTPUT_TENSOR.name) name = reader.string();
+    else if (reader.field === OUTPUT_TENSOR.datatype) datatype = reader.string();
+    else if (reader.field === OUTPUT_TENSOR.shape) {
       reader.varints(({ low, high }) => {
         shape.push(Number(BigInt.asIntN(64, (BigInt(high) << 32n) | BigInt(low))));
       });
-    } else if (reader.field === 4) readParameter(reader.nested('parameters'), parameters);
-    else if (reader.field === 5) contents = reader.nested('InferTensorContents');
+    } else if (reader.field === OUTPUT_TENSOR.parameters)
+      readParameter(reader.nested('parameters'), parameters);
+    else if (reader.field === OUTPUT_TENSOR.contents)
+      contents = reader.nested('InferTensorContents');
     else reader.skip();
   }
   return { name, datatype: datatype as Datatype, shape, parameters, contents };
@@ -141,11 +134,11 @@ function readParameter(reader: WireReader, into: Map<string, string>): void {
   let key = '';
   let text: string | undefined;
   while (reader.next()) {
-    if (reader.field === 1) key = reader.string();
-    else if (reader.field === 2) {
+    if (reader.field === MAP_ENTRY.key) key = reader.string();
+    else if (reader.field === MAP_ENTRY.value) {
       const choice = reader.nested('InferParameter');
       while (choice.next()) {
-        if (choice.field === 3) text = choice.string();
+        if (choice.field === INFER_PARAMETER.stringParam) text = choice.string();
         else choice.skip();
       }
     } else reader.skip();

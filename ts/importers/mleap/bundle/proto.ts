@@ -1,5 +1,19 @@
 // Model and node files in protobuf. Importer's worker thread; pure.
 // Source: tabular.md 4.1 (the messages of ml.bundle).
+import { MAP_ENTRY } from '../../../protobuf/generated/map-entry-fields.js';
+import {
+  MODEL,
+  NODE,
+  NODE_SHAPE,
+  SOCKET,
+  ATTRIBUTES,
+  VALUE,
+  SCALAR,
+  TENSOR,
+  TENSOR_SHAPE,
+  TENSOR_SHAPE_TENSOR_DIMENSION as DIMENSION,
+  DATA_SHAPE,
+} from '../../../protobuf/generated/mleap-fields.js';
 import { modelInvalid } from '../../../base/errors.js';
 import { WireReader } from '../../../protobuf/reader.js';
 import { rawValues } from './json.js';
@@ -33,8 +47,9 @@ export function modelOfProto(bytes: Uint8Array, file: string): BundleModel {
   const attributes = new Map<string, BundleValue>();
   let op = '';
   while (reader.next()) {
-    if (reader.field === 1) op = reader.string();
-    else if (reader.field === 2) readAttributes(reader.nested(file), file, attributes);
+    if (reader.field === MODEL.op) op = reader.string();
+    else if (reader.field === MODEL.attributes)
+      readAttributes(reader.nested(file), file, attributes);
     else reader.skip();
   }
   if (op === '') throw modelInvalid(`${file}: expected an op, got none`);
@@ -47,13 +62,13 @@ export function nodeOfProto(bytes: Uint8Array, file: string): BundleNode {
   const inputs: Socket[] = [];
   const outputs: Socket[] = [];
   while (reader.next()) {
-    if (reader.field === 1) {
+    if (reader.field === NODE.name) {
       name = reader.string();
-    } else if (reader.field === 2) {
+    } else if (reader.field === NODE.shape) {
       const shape = reader.nested(file);
       while (shape.next()) {
-        if (shape.field === 1) inputs.push(readSocket(shape.nested(file)));
-        else if (shape.field === 2) outputs.push(readSocket(shape.nested(file)));
+        if (shape.field === NODE_SHAPE.inputs) inputs.push(readSocket(shape.nested(file)));
+        else if (shape.field === NODE_SHAPE.outputs) outputs.push(readSocket(shape.nested(file)));
         else shape.skip();
       }
     } else {
@@ -67,8 +82,8 @@ function readSocket(reader: WireReader): Socket {
   let port = '';
   let name = '';
   while (reader.next()) {
-    if (reader.field === 1) port = reader.string();
-    else if (reader.field === 2) name = reader.string();
+    if (reader.field === SOCKET.port) port = reader.string();
+    else if (reader.field === SOCKET.name) name = reader.string();
     else reader.skip();
   }
   return { port, name };
@@ -76,7 +91,7 @@ function readSocket(reader: WireReader): Socket {
 
 function readAttributes(reader: WireReader, file: string, to: Map<string, BundleValue>): void {
   while (reader.next()) {
-    if (reader.field !== 1) {
+    if (reader.field !== ATTRIBUTES.list) {
       reader.skip();
       continue;
     }
@@ -84,8 +99,8 @@ function readAttributes(reader: WireReader, file: string, to: Map<string, Bundle
     let name = '';
     let value = EMPTY_VALUE;
     while (entry.next()) {
-      if (entry.field === 1) name = entry.string();
-      else if (entry.field === 2) value = readValue(entry.nested(file), file);
+      if (entry.field === MAP_ENTRY.key) name = entry.string();
+      else if (entry.field === MAP_ENTRY.value) value = readValue(entry.nested(file), file);
       else entry.skip();
     }
     to.set(name, value);
@@ -96,9 +111,9 @@ function readValue(reader: WireReader, file: string): BundleValue {
   let value = EMPTY_VALUE;
   while (reader.next()) {
     const { field } = reader;
-    if (field === 1) value = readMembers(reader.nested(file), file, 'scalar');
-    else if (field === 2) value = readMembers(reader.nested(file), file, 'list');
-    else if (field === 3) value = readTensor(reader.nested(file), file);
+    if (field === VALUE.scalar) value = readMembers(reader.nested(file), file, 'scalar');
+    else if (field === VALUE.list) value = readMembers(reader.nested(file), file, 'list');
+    else if (field === VALUE.tensor) value = readTensor(reader.nested(file), file);
     else reader.skip();
   }
   return value;
@@ -114,30 +129,30 @@ function readMembers(reader: WireReader, file: string, form: 'scalar' | 'list'):
   const tensors: BundleValue[] = [];
   while (reader.next()) {
     switch (reader.field) {
-      case 1:
+      case SCALAR.boolean:
         reader.varints((each) => booleans.push(each.low !== 0));
         break;
-      case 2:
+      case SCALAR.string:
         texts.push(reader.string());
         break;
-      case 3:
-      case 4:
+      case SCALAR.int:
+      case SCALAR.long:
         reader.varints((each) => numbers.push(signed(each)));
         break;
-      case 5:
-      case 6:
-        pushReals(reader, reader.field === 5 ? 4 : 8, numbers);
+      case SCALAR.float:
+      case SCALAR.double:
+        pushReals(reader, reader.field === SCALAR.float ? 4 : 8, numbers);
         break;
-      case 8:
+      case SCALAR.tensor:
         tensors.push(readTensor(reader.nested(file), file));
         break;
-      case 9:
+      case SCALAR.basicType:
         reader.varints((each) => types.push(basicType(each.low, file)));
         break;
-      case 10:
+      case SCALAR.dataShape:
         shapes.push(readShape(reader.nested(file), file));
         break;
-      case 11:
+      case SCALAR.model:
         throw modelInvalid(`${file}: models inside of attributes are not supported`);
       default:
         reader.skip();
@@ -172,9 +187,9 @@ function readTensor(reader: WireReader, file: string): BundleValue {
   let dimensions: readonly number[] = [];
   let bytes: Uint8Array = new Uint8Array();
   while (reader.next()) {
-    if (reader.field === 1) type = basicType(reader.number(), file);
-    else if (reader.field === 2) dimensions = readDimensions(reader.nested(file), file);
-    else if (reader.field === 3) bytes = reader.view();
+    if (reader.field === TENSOR.base) type = basicType(reader.number(), file);
+    else if (reader.field === TENSOR.shape) dimensions = readDimensions(reader.nested(file), file);
+    else if (reader.field === TENSOR.value) bytes = reader.view();
     else reader.skip();
   }
   if (type === undefined) throw modelInvalid(`${file}: a tensor has no type`);
@@ -184,14 +199,14 @@ function readTensor(reader: WireReader, file: string): BundleValue {
 function readDimensions(reader: WireReader, file: string): readonly number[] {
   const dimensions: number[] = [];
   while (reader.next()) {
-    if (reader.field !== 1) {
+    if (reader.field !== TENSOR_SHAPE.dimensions) {
       reader.skip();
       continue;
     }
     const dimension = reader.nested(file);
     let size = 0;
     while (dimension.next()) {
-      if (dimension.field === 1) {
+      if (dimension.field === DIMENSION.size) {
         dimension.varint();
         size = signed(dimension);
       } else {
@@ -208,14 +223,14 @@ function readShape(reader: WireReader, file: string): DataShape {
   let nullable = false;
   let dimensions: readonly number[] = [];
   while (reader.next()) {
-    if (reader.field === 1) {
+    if (reader.field === DATA_SHAPE.base) {
       const number = reader.number();
       const known = SHAPES[number];
       if (known === undefined) throw modelInvalid(`${file}: shape ${number} is not known`);
       base = known;
-    } else if (reader.field === 2) {
+    } else if (reader.field === DATA_SHAPE.isNullable) {
       nullable = reader.number() !== 0;
-    } else if (reader.field === 3) {
+    } else if (reader.field === DATA_SHAPE.tensorShape) {
       dimensions = readDimensions(reader.nested(file), file);
     } else {
       reader.skip();

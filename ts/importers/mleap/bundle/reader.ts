@@ -1,12 +1,11 @@
 // A bundle's files: which there are, and in which form. Importer's worker thread.
 // Source: tabular.md 4.1
+import { MLEAP_FILE } from '../../../base/file-names.js';
 import { modelInvalid } from '../../../base/errors.js';
 import type { ModelFiles } from '../../plan/archive/index.js';
 import { infoOfJson, modelOfJson, nodeOfJson } from './json.js';
 import { modelOfProto, nodeOfProto } from './proto.js';
 import { Attributes, type BundleInfo, type BundleModel, type BundleNode } from './values.js';
-
-const INFO_FILE = 'bundle.json';
 
 /** A model, with the folder that its other files lie in. */
 export interface FoundModel {
@@ -29,10 +28,10 @@ export class Bundle {
 
   /** Errors: ModelInvalid: no bundle. */
   static async open(files: ModelFiles): Promise<Bundle> {
-    if (!files.names.includes(INFO_FILE)) {
-      throw modelInvalid(`expected ${INFO_FILE}, as in every MLeap bundle, got none`);
+    if (!files.names.includes(MLEAP_FILE)) {
+      throw modelInvalid(`expected ${MLEAP_FILE}, as in every MLeap bundle, got none`);
     }
-    return new Bundle(files, infoOfJson(await files.read(INFO_FILE), INFO_FILE));
+    return new Bundle(files, infoOfJson(await files.read(MLEAP_FILE), MLEAP_FILE));
   }
 
   /** 'json' or 'pb', as the files of models and trees end. */

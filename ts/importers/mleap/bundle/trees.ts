@@ -1,6 +1,15 @@
 // The files of decision trees and of trees of clusters, each node before its children. Importer's
 // worker thread; pure.
 // Source: tabular.md 4.1
+import {
+  TREE_NODE,
+  TREE_NODE_INTERNAL,
+  SPLIT,
+  SPLIT_CATEGORICAL,
+  SPLIT_CONTINUOUS,
+  CLUSTER_NODE,
+  TREE_NODE_LEAF,
+} from '../../../protobuf/generated/mleap-fields.js';
 import { modelInvalid } from '../../../base/errors.js';
 import { TreeTest } from '../../plan/forest.js';
 import type { ClusterNode } from '../../plan/ops/index.js';
@@ -20,7 +29,7 @@ interface FileNode {
   readonly isLeft: boolean;
 }
 
-/** Trees as ts/importers/plan/forest.ts wants them, one behind the other. */
+/** Trees in the form that ts/importers/plan/forest.ts expects, concatenated. */
 export class TreeCollector {
   readonly feature: number[] = [];
   readonly threshold: number[] = [];
@@ -162,7 +171,7 @@ function numbersOf(json: unknown, place: string): readonly number[] {
   throw modelInvalid(`${place}: expected a list of numbers`);
 }
 
-/** Messages behind their lengths, of 4 bytes, most significant first. */
+/** Messages, each after its 4-byte big-endian length. */
 function* frames(bytes: Uint8Array, file: string): Generator<readonly [Uint8Array, number]> {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   for (let at = 0; at < bytes.length; ) {
@@ -180,8 +189,9 @@ function* protoNodes(bytes: Uint8Array, file: string): Generator<FileNode> {
     const reader = new WireReader(message, file, at);
     let node: FileNode | undefined;
     while (reader.next()) {
-      if (reader.field === 1) node = protoInternal(reader.nested(file), file);
-      else if (reader.field === 2) node = leafNode(protoReals(reader.nested(file), 1));
+      if (reader.field === TREE_NODE.internal) node = protoInternal(reader.nested(file), file);
+      else if (reader.field === TREE_NODE.leaf)
+        node = leafNode(protoReals(reader.nested(file), TREE_NODE_LEAF.values));
       else reader.skip();
     }
     if (node === undefined) throw modelInvalid(`${file}: byte ${at}: expected a split or a leaf`);
@@ -192,14 +202,14 @@ function* protoNodes(bytes: Uint8Array, file: string): Generator<FileNode> {
 function protoInternal(reader: WireReader, file: string): FileNode {
   let node: FileNode | undefined;
   while (reader.next()) {
-    if (reader.field !== 1) {
+    if (reader.field !== TREE_NODE_INTERNAL.split) {
       reader.skip();
       continue;
     }
     const split = reader.nested(file);
     while (split.next()) {
-      if (split.field === 1 || split.field === 2) {
-        node = protoSplit(split.nested(file), split.field === 1);
+      if (split.field === SPLIT.categorical || split.field === SPLIT.continuous) {
+        node = protoSplit(split.nested(file), split.field === SPLIT.categorical);
       } else {
         split.skip();
       }
@@ -215,10 +225,13 @@ function protoSplit(reader: WireReader, isCategorical: boolean): FileNode {
   let isLeft = false;
   const categories: number[] = [];
   while (reader.next()) {
-    if (reader.field === 1) feature = reader.number();
-    else if (isCategorical && reader.field === 2) isLeft = reader.number() !== 0;
-    else if (isCategorical && reader.field === 4) pushDoubles(reader, categories);
-    else if (!isCategorical && reader.field === 2) threshold = doublesOf(reader)[0] ?? 0;
+    if (reader.field === SPLIT_CATEGORICAL.featureIndex) feature = reader.number();
+    else if (isCategorical && reader.field === SPLIT_CATEGORICAL.isLeft)
+      isLeft = reader.number() !== 0;
+    else if (isCategorical && reader.field === SPLIT_CATEGORICAL.categories)
+      pushDoubles(reader, categories);
+    else if (!isCategorical && reader.field === SPLIT_CONTINUOUS.threshold)
+      threshold = doublesOf(reader)[0] ?? 0;
     else reader.skip();
   }
   if (isCategorical) return { feature, threshold: 0, categories, isLeft };
@@ -292,9 +305,9 @@ function* protoClusters(bytes: Uint8Array, file: string): Generator<FileCluster>
     let children = 0;
     const values: number[] = [];
     while (reader.next()) {
-      if (reader.field === 1) index = reader.number();
-      else if (reader.field === 3) pushDoubles(reader, values);
-      else if (reader.field === 4) children = reader.number();
+      if (reader.field === CLUSTER_NODE.index) index = reader.number();
+      else if (reader.field === CLUSTER_NODE.values) pushDoubles(reader, values);
+      else if (reader.field === CLUSTER_NODE.numChildren) children = reader.number();
       else reader.skip();
     }
     yield { index, values, children };

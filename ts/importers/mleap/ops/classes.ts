@@ -189,7 +189,7 @@ async function lowerClassifier(node: OpNode, op: ClassifierOp): Promise<void> {
   await op.lower({ node, model, features, ...columns });
 }
 
-/** The class whose own model gives its 1 the greatest probability. */
+/** The class whose model assigns the greatest probability to its 1. */
 async function oneVsRest(node: OpNode): Promise<void> {
   const { builder, bundle, attributes, found, place } = node;
   const count = attributes.integer('num_classes');

@@ -64,8 +64,10 @@ function reverseStringIndexer(node: OpNode): void {
   indexToString(node.builder, { input, output, labels: attributes.texts('labels') }, node.place);
 }
 
-/** Old bundles have one `size` and no handle_invalid: MLeap reads them as 'keep', and that and
- * drop_last together leave `size` slots. */
+/**
+ * Old bundles have one `size` and no handle_invalid: MLeap reads them as 'keep', which with
+ * drop_last leaves `size` slots.
+ */
 function oneHotEncoders(node: OpNode): void {
   const { attributes } = node;
   const isOld = attributes.has('size');

@@ -34,7 +34,7 @@ export async function treesOf(
   return weights === undefined ? { trees } : { trees, weights };
 }
 
-/** MLeap's classifiers write `nodes`, the others `tree`. */
+/** MLeap writes `nodes` for classifiers and `tree` for the others. */
 function treeFile(bundle: Bundle, folder: string): string {
   const nodes = `${folder}/nodes.${bundle.extension}`;
   return bundle.has(nodes) ? nodes : `${folder}/tree.${bundle.extension}`;

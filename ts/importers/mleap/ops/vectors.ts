@@ -170,7 +170,7 @@ function minHashLsh(node: OpNode): void {
   ops.minHashLsh(node.builder, { input, output, a, b }, node.place);
 }
 
-/** Vectors of one size, one behind the other. */
+/** Concatenates vectors of one size. */
 export function joined(vectors: readonly Float64Array[]): Float64Array {
   const size = vectors[0]?.length ?? 0;
   const all = new Float64Array(vectors.length * size);

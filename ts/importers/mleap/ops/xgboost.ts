@@ -1,5 +1,5 @@
-// XGBoost's boosters inside of bundles. Importer's worker thread.
-// Source: tabular.md 4.2; MLeap's XGBoostClassificationModel.
+// XGBoost boosters inside bundles. Importer's worker thread. Source: tabular.md 4.2; MLeap's
+// XGBoostClassificationModel.
 import { modelInvalid } from '../../../base/errors.js';
 import { call, columnRef, constant, type Expression } from '../../plan/builder.js';
 import { type Booster, readBooster } from '../../plan/xgboost/booster.js';
@@ -95,7 +95,7 @@ async function classifier(node: OpNode): Promise<void> {
     answers = ofMany(node, scores);
   }
   if (answers === undefined) {
-    // MLeap takes the class that multi:softmax answers for the probability of the first one.
+    // MLeap reads the class that multi:softmax returns as the probability of the first class.
     node.problem(`the objective '${objective}' is not supported for ${classes} classes`);
     return;
   }

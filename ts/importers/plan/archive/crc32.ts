@@ -15,7 +15,10 @@ function makeTable(): Uint32Array {
   });
 }
 
-/** The plain way, for a Node without its own. `before`: the sum of what stands before `bytes`. */
+/**
+ * Portable implementation for a Node without zlib.crc32. `before`: the checksum of the bytes before
+ * `bytes`.
+ */
 export function plainCrc32(bytes: Uint8Array, before = 0): number {
   table ??= makeTable();
   let value = (before ^ 0xffffffff) >>> 0;

@@ -1,6 +1,6 @@
-// The files of a tabular model, from wherever they lie: a folder, a .zip, a .tar or a gzip'd tar,
-// told from the content and not from the name. An archive is hostile until shown otherwise.
-// Importer's worker thread (or a command's); knows no format.
+// Reads the files of a tabular model from a folder, a .zip, a .tar or a gzip'd tar, detected by the
+// content and not by the name. Archives are treated as hostile. Importer's worker thread (or a
+// command's); knows no format.
 import { open, stat } from 'node:fs/promises';
 import { modelInvalid } from '../../../base/errors.js';
 import { openFolder } from './folder.js';

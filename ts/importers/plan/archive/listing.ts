@@ -43,8 +43,10 @@ export class Listing<Entry> {
     this.#checked(name);
   }
 
-  /** A file's entry, with the size that its header claims; undefined for a file that is no part of
-   * the model. Errors: ModelInvalid, naming the file. */
+  /**
+   * A file's entry, with the size that its header declares; undefined for a file that does not
+   * belong to the model. Errors: ModelInvalid, naming the file.
+   */
   add(name: string, size: number, entry: Entry): string | undefined {
     this.#count();
     const segments = this.#checked(name);

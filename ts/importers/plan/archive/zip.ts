@@ -1,6 +1,6 @@
-// A model's files in a zip. Its directory is checked as a whole before anything is unpacked; a file
-// is unpacked when it is asked for, and must come to the size and checksum that the directory says.
-// Importer's worker thread.
+// A model's files in a zip. The directory is checked as a whole before anything is decompressed. A
+// file is decompressed on demand and must match the size and checksum of the directory. Importer's
+// worker thread.
 import { stat } from 'node:fs/promises';
 import { modelInvalid } from '../../../base/errors.js';
 import { crc32 } from './crc32.js';

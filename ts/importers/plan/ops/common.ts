@@ -10,7 +10,7 @@ import type { Column, PlanBuilder } from '../builder.js';
  */
 export type HandleInvalid = 'error' | 'skip' | 'keep';
 
-/** The columns of `wanted` that are asked for, and which ones they are: the attribute `roles`. */
+/** The requested columns of `wanted`, and which ones they are: the attribute `roles`. */
 export function chosen<Role extends string>(
   wanted: Readonly<Record<Role, Column | undefined>>,
 ): { readonly columns: readonly Column[]; readonly roles: readonly Role[] } {

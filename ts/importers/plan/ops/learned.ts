@@ -21,7 +21,7 @@ export function naiveBayes(
     readonly sigma?: Float64Array | undefined;
     readonly thresholds?: Float64Array | undefined;
     readonly zeroThreshold?: 'divide' | 'infinity' | undefined;
-    /** MLeap does not look whether the features of a multinomial model are negative. */
+    /** MLeap does not check whether the features of a multinomial model are negative. */
     readonly anyFeatures?: boolean | undefined;
   },
   place: string,

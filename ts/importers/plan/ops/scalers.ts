@@ -67,7 +67,7 @@ export function idf(
   affine(builder, op, undefined, op.idf, false, place);
 }
 
-/** To [min, max]; a feature that did not vary gives the middle, NaN stays NaN. */
+/** Scales to [min, max]; a feature that did not vary becomes the middle, NaN stays NaN. */
 export function minMaxScaler(
   builder: PlanBuilder,
   op: OneColumn & {

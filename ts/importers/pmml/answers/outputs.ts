@@ -1,5 +1,5 @@
-// PMML's Output: the columns of a model's answer. Importer's worker thread.
-// Source: tabular.md 2.4, 3.3
+// PMML's Output: the columns of a model's response. Importer's worker thread. Source: tabular.md
+// 2.4, 3.3
 import { type Column, call, columnRef, constant } from '../../plan/builder.js';
 import type { Type, Value } from '../../plan/generated/plan.js';
 import type { LabelledVector, ModelResult, SegmentOutput } from '../context.js';
@@ -12,7 +12,7 @@ import { type XmlElement, child, children } from '../xml/reader.js';
 
 interface Made {
   readonly column: Column;
-  readonly dataType: string; // '' = a list, left as it is
+  readonly dataType: string; // '' = a list, unchanged
 }
 
 const OF_TYPE: Partial<Record<Type, string>> = {
@@ -79,7 +79,7 @@ class OutputLowering {
     return this.#feature(field, feature, segment.result);
   }
 
-  // The result of the target that the field names.
+  // The result for the target that the field names.
   #ofTarget(field: XmlElement, result: ModelResult): ModelResult | undefined {
     const { targetField } = field.attributes;
     if (targetField === undefined || result !== this.own) return result;
@@ -202,7 +202,7 @@ class OutputLowering {
     return this.#known(column);
   }
 
-  // Plans run stage by stage: the numbers of all OutputFields come of one.
+  // Plans run stage by stage, so one stage picks the numbers of all OutputFields.
   #pick(scores: LabelledVector, label: string, field: XmlElement): Column {
     const { plan } = this.context;
     let picks = this.#picks.get(scores.column);
@@ -234,7 +234,7 @@ class OutputLowering {
     return new Set(fields.flatMap((each) => each.attributes['value'] ?? []));
   }
 
-  // JPMML-Evaluator answers null: without its reporting add-on no value keeps a report.
+  // JPMML-Evaluator returns null: without its reporting add-on no value has a report.
   #report(field: XmlElement): Made | undefined {
     const of = field.attributes['x-reportField'];
     if (of === undefined) return this.problem(field, 'has no x-reportField');
@@ -300,7 +300,7 @@ class OutputLowering {
     return this.#element(field, result.reasonCodes, 'string', this.#rank(field));
   }
 
-  // The target minus the prediction; for a class, 1 or 0 (whether it is the target) minus its
+  // The target minus the prediction; for a class, 1 if it is the target, else 0, minus its
   // probability.
   #residual(field: XmlElement, result: ModelResult): Made | undefined {
     const { context } = this;
@@ -323,7 +323,7 @@ class OutputLowering {
   }
 }
 
-/** Fills the columns of a model's Output, each of which later ones may refer to by its name. */
+/** Fills the columns of a model's Output; later ones may refer to them by name. */
 export function lowerOutput(
   model: XmlElement,
   context: Context,

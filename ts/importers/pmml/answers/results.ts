@@ -1,5 +1,5 @@
-// Results of models whose columns are filled when they are first asked for: what no Output wants
-// costs nothing. Importer's worker thread.
+// Results of models whose columns are filled on first use: results that no Output reads cost
+// nothing. Importer's worker thread.
 import type { ModelResult } from '../context.js';
 
 type Makers = {
@@ -20,7 +20,7 @@ export function lazyResult(makers: Makers): ModelResult {
   return result;
 }
 
-/** A result with some members changed; the others are still filled when they are asked for. */
+/** A result with some members replaced; the others are still filled on first use. */
 export function changed(result: ModelResult, members: ModelResult): ModelResult {
   const made = Object.create(result) as ModelResult;
   for (const [name, value] of Object.entries(members)) {

@@ -1,5 +1,5 @@
-// PMML's Targets: what is done to a prediction before anybody sees it. Importer's worker thread.
-// Source: tabular.md 3.3
+// PMML's Targets: transformations of a prediction before it is returned or read. Importer's worker
+// thread. Source: tabular.md 3.3
 import { type Column, type Expression, call, columnRef, constant } from '../../plan/builder.js';
 import { toNumber } from '../arrays.js';
 import type { ModelResult, TargetInfo } from '../context.js';
@@ -82,7 +82,7 @@ function regression(
   return context.plan.derive('target', 'double', value, placeOf(target));
 }
 
-// Prior probabilities, where there is no prediction.
+// Prior probabilities, used if there is no prediction.
 function priors(target: XmlElement, context: Context, result: ModelResult): ModelResult {
   const values = children(target, 'TargetValue');
   const given = values.filter((each) => each.attributes['priorProbability'] !== undefined);
@@ -113,7 +113,7 @@ function priors(target: XmlElement, context: Context, result: ModelResult): Mode
   return changed(result, { predicted, probabilities: { ...probabilities, column } });
 }
 
-/** The result as Targets makes it, of the targets' data types. */
+/** The result after Targets, in the targets' data types. */
 export function applyTargets(
   model: XmlElement,
   context: Context,

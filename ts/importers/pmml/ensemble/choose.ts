@@ -84,8 +84,10 @@ class Chooser {
     return { column, labels };
   }
 
-  /** The chosen segment's result, of one target: `results` has those of the segments that answer
-   * it. */
+  /**
+   * The chosen segment's result for one target: `results` contains those of the segments that
+   * return it.
+   */
   result(results: readonly (ModelResult | undefined)[]): ModelResult {
     // A result that one segment lacks cannot be requested.
     const all = <T>(pick: (result: ModelResult) => T | undefined) => {

@@ -80,7 +80,7 @@ class MiningLowering {
     const { element, id, model } = parts;
     const always = parts.predicate.name === 'True';
     const first = this.method === 'selectFirst';
-    // Nothing behind a segment that always runs is ever chosen.
+    // No segment after one that always runs is ever chosen.
     if (first && this.#segments.some((each) => each.always)) return;
     const lone = always && !(first && this.#segments.length > 0);
     const lowered = lone ? { lowered: this.#lower(model) } : this.#conditional(parts);

@@ -16,7 +16,9 @@ export interface Typed {
   readonly dataType: string;
   /** Values of an ordinal field, in order. */
   readonly order?: readonly string[];
-  /** The text of a Constant that says no data type: takes that of what it is compared with. */
+  /**
+   * The text of a Constant without a data type, which gets that of the value it is compared with.
+   */
   readonly text?: string;
 }
 

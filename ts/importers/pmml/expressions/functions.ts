@@ -106,7 +106,7 @@ export const BUILT_INS: Readonly<Record<string, BuiltIn>> = {
   dateSecondsSinceMidnight: whole,
 };
 
-/** The name under which BUILT_INS has it; undefined: it is no built-in function. */
+/** The function's name in BUILT_INS; undefined: it is not a built-in function. */
 export function builtInName(name: string): string | undefined {
   if (Object.hasOwn(BUILT_INS, name)) return name;
   const plain = name.startsWith('x-') ? name.slice(2) : '';

@@ -61,7 +61,7 @@ function values(value: Value): { values: Value[] } {
 // An optional value of the result's type.
 function optional(element: XmlElement, name: string, dataType: string, context: TableContext) {
   const text = element.attributes[name];
-  // Statistica writes mapMissingTo="", which is no number.
+  // Statistica writes mapMissingTo="", which is not a number.
   if (text === '' && dataType === 'double') return undefined;
   return text === undefined ? undefined : values(context.value(element, text, dataType));
 }
@@ -182,7 +182,7 @@ const mapValues: Table = (element, context) => {
     if (result === undefined || cells.includes(undefined)) continue;
     let read: Value[];
     try {
-      // A cell that is no value of its field's type is never met.
+      // A cell that is not a value of its field's type never matches.
       read = cells.map((cell, i) => parseValue(cell as string, types[i] as string));
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;

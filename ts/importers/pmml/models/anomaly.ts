@@ -1,4 +1,4 @@
-// Lowers AnomalyDetectionModel: the model inside it, and the stage pmml.anomaly on its answer.
+// Lowers AnomalyDetectionModel: the model inside it, and the stage pmml.anomaly on its result.
 // Importer's worker thread. Source: tabular.md 3.2
 import type { Column } from '../../plan/builder.js';
 import { arrayNumbers } from '../arrays.js';

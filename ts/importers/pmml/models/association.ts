@@ -1,4 +1,4 @@
-// Lowers AssociationModel to the stages pmml.association and, for each output that asks for a rule,
+// Lowers AssociationModel to the stages pmml.association and, for each output that returns a rule,
 // pmml.rule_value. Importer's worker thread. Source: tabular.md 3.2
 import { ASSOCIATION_ALGORITHM, type AssociationAlgorithm } from '../../plan/generated/stages.js';
 import type { Column } from '../../plan/builder.js';

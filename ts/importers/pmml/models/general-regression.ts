@@ -88,7 +88,7 @@ class Designs {
     this.equationRows.add(cells.length);
   }
 
-  /** The number of the parameter's design; -1: it stands alone. */
+  /** The number of the parameter's design; -1 if it has no cells. */
   #design(category: string, parameter: string): number {
     const of = this.#cells.has(category) ? category : '';
     const cells = this.#cells.get(of)?.get(parameter);

@@ -1,6 +1,6 @@
 // The PMML model elements that are lowered by a file of this folder, by name. Importer's worker
 // thread.
-import type { ModelTable } from '../context.js';
+import type { ModelLowerings } from '../context.js';
 import { lowerAnomaly } from './anomaly.js';
 import { lowerAssociation } from './association.js';
 import { lowerClustering } from './clustering.js';
@@ -13,7 +13,7 @@ import { lowerRegression } from './regression.js';
 import { lowerSupportVectors } from './support-vectors.js';
 
 /** By element name. */
-export const LEAF_MODELS: ModelTable = {
+export const LEAF_MODELS: ModelLowerings = {
   AnomalyDetectionModel: lowerAnomaly,
   AssociationModel: lowerAssociation,
   ClusteringModel: lowerClustering,

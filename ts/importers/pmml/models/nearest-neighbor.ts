@@ -157,7 +157,7 @@ function addTarget(
   into.valueRows.add(values.length);
 }
 
-/** How many of the nearest instances the model's outputs ask for. */
+/** The number of nearest instances that the model's outputs use. */
 function rankedOf(model: XmlElement, context: ModelContext): number {
   const list = child(model, 'Output');
   const asked = (list === undefined ? [] : children(list, 'OutputField'))

@@ -215,8 +215,8 @@ class Adding {
     return { column, test: TreeTest.InSet, yes: !set.not, number: 0, members };
   }
 
-  // Tests one after the other, and a child for what none of them takes. A missing value fails a
-  // test, where the tree has no strategy.
+  // A sequence of tests, and a child if none succeeds. A missing value fails a test if the tree has
+  // no strategy.
   #list(
     node: number,
     children: readonly number[],

@@ -1,5 +1,5 @@
-// A tree's nodes as the stage `pmml.tree` takes them. Importer's worker thread.
-// Source: tabular.md 3.3
+// A tree's nodes in the form of the stage `pmml.tree`. Importer's worker thread. Source: tabular.md
+// 3.3
 import { functionName } from '../../plan/attributes.js';
 import type { Column, Expression } from '../../plan/builder.js';
 import type { Value } from '../../plan/generated/plan.js';

@@ -285,7 +285,7 @@ export function treeTable(root: XmlElement): TreeTable {
   return builder.finish();
 }
 
-/** For readXml: takes the root Node of each TreeModel as a table. */
+/** For readXml: reads the root Node of each TreeModel as a table. */
 export function captureTrees(name: string, around: readonly string[]): XmlCapture | undefined {
   return name === 'Node' && around.at(-1) === 'TreeModel' ? new TreeBuilder() : undefined;
 }

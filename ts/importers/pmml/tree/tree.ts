@@ -149,7 +149,7 @@ class TreeLowering {
     return this.context.functionName === 'classification' ? value : 1;
   }
 
-  // Which nodes have something to answer; undefined: all have.
+  // Which nodes have a result; undefined: all have.
   #answering(): Int32Array | undefined {
     const { table } = this;
     const byLabels = this.context.functionName === 'classification';
@@ -201,7 +201,7 @@ class TreeLowering {
     return { blended, blended_scores: scores };
   }
 
-  // 0 where a label has none, as JPMML-Evaluator answers; NaN where the node has no distribution.
+  // 0 if a label has none, as in JPMML-Evaluator; NaN if the node has no distribution.
   #confidences(): Float64Array {
     const { table } = this;
     const width = this.#labels.length;

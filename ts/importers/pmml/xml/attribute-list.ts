@@ -39,7 +39,7 @@ export class AttributeList {
     this.#vendors = 0;
   }
 
-  /** Names that begin with "x-", as those of vendors do. */
+  /** Names that start with "x-", like those of vendors. */
   get vendorNames(): string[] {
     return this.#vendors === 0 ? [] : this.#names.slice(0, this.#count).filter(isVendor);
   }

@@ -68,7 +68,7 @@ export function localName(name: string): string {
   return colon < 0 ? name : name.slice(colon + 1);
 }
 
-/** The decoder that the file's first bytes ask for. Errors: RangeError for an unknown encoding. */
+/** Selects the decoder by the file's first bytes. Errors: RangeError for an unknown encoding. */
 function decoderFor(head: Uint8Array): TextDecoder {
   if (head[0] === 0xff && head[1] === 0xfe) return new TextDecoder('utf-16le', { fatal: true });
   if (head[0] === 0xfe && head[1] === 0xff) return new TextDecoder('utf-16be', { fatal: true });

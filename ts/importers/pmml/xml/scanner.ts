@@ -80,7 +80,7 @@ export class XmlScanner {
   #lineStart = 0; // lines up to there are counted
   #started = false;
   #rooted = false;
-  #begun = false; // anything stands before what comes next
+  #begun = false; // whether any text precedes the next token
 
   constructor(events: XmlEvents) {
     this.#events = events;
@@ -150,8 +150,8 @@ export class XmlScanner {
     let end = this.#at;
     while (isBlank(codes[end])) end += 1;
     if (end < buffer.length && codes[end] === LESS) {
-      // White space between tags: an element's text only where it has no children; who wants it
-      // gets it.
+      // White space between tags: it is part of an element's text only if the element has no
+      // children.
       if (this.#open.length > 0) this.#events.text(this.#lines(buffer.slice(this.#at, end)));
       this.#at = end;
       return true;

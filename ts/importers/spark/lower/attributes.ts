@@ -33,8 +33,10 @@ export function nominal(values: readonly string[]): Attributes {
   return { scalar: { kind: 'nominal', values } };
 }
 
-/** How many values the one-hot form has; 1 of what is no category. undefined: a category of which
- * nobody knows how many there are. */
+/**
+ * The number of values of the one-hot form; 1 if the value is not a category. undefined: a category
+ * whose number of values is not known.
+ */
 export function widthOf(attribute: Attribute | undefined): number | undefined {
   if (attribute?.kind !== 'nominal') return 1;
   const count = attribute.values?.length ?? attribute.count;
@@ -72,7 +74,7 @@ export function sliced(of: Attributes, places: ArrayLike<number>): Attributes {
   return ofSlots(Array.from(places, (place) => slots[place] ?? NUMERIC));
 }
 
-/** The names of a one-hot vector's values: those of the categories. */
+/** The names of a one-hot vector's values, which are those of the categories. */
 export function oneHotSlots(labels: readonly string[]): Attributes {
   return ofSlots(labels.map((name) => ({ kind: 'binary', name })));
 }

@@ -87,7 +87,7 @@ export class Frame {
     return made;
   }
 
-  /** Whether a stage has asked for it. */
+  /** Whether a stage has read it. */
   isUsed(column: Column): boolean {
     return this.#used.has(column);
   }

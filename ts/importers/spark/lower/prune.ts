@@ -1,5 +1,4 @@
-// Takes out of a plan what none of its outputs needs: stages, and fields. Pure; importer's worker
-// thread.
+// Removes stages and fields that no output of a plan needs. Pure; importer's worker thread.
 import type { Plan } from '../../plan/generated/plan.js';
 import { neededColumns, stagesNeeded } from '../../plan/needs.js';
 

@@ -18,7 +18,7 @@ export interface Model {
   readonly frame: Frame;
   /** Whether SQL is computed in ANSI mode; undefined: as its version of Spark does. */
   readonly ansi: boolean | undefined;
-  /** Stages so far, those of nested pipelines each. */
+  /** The number of stages so far, including those of nested pipelines. */
   stages: number;
   /** The last stage that predicts, by its number, and its outputs as they are to be answered. */
   predicting: { readonly stage: number; readonly names: readonly string[] };

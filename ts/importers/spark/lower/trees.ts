@@ -1,5 +1,5 @@
-// Spark's trees as the shared forest stage takes them. Importer's worker thread; pure.
-// Source: tabular.md 5.2, 5.3
+// Spark's trees in the form of the shared forest stage. Importer's worker thread; pure. Source:
+// tabular.md 5.2, 5.3
 import { type TreeNodes, type TreeSets, TreeTest } from '../../plan/forest.js';
 import { integerCell, numberCell, numbersCell, structCell } from '../read/cells.js';
 import { StageProblem } from '../read/problem.js';

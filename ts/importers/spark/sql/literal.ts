@@ -1,8 +1,7 @@
 // Constants and type names of SQL. Importer's worker thread; pure.
+import { DECIMAL_PRECISION_MAX } from '../../../base/limits.js';
 import type { Sql, SqlLiteral, SqlType, SqlTypeName } from './ast.js';
 import { SqlFault, type Token } from './lexer.js';
-
-const PRECISION_MAX = 38;
 
 export const NULL: SqlLiteral = { type: undefined, text: '' };
 
@@ -52,7 +51,7 @@ export function typeOfName(word: string, numbers: readonly number[]): SqlType | 
       Number.isInteger(precision) &&
       Number.isInteger(scale) &&
       precision >= 1 &&
-      precision <= PRECISION_MAX &&
+      precision <= DECIMAL_PRECISION_MAX &&
       scale >= 0 &&
       scale <= precision;
     return isFine ? { name: 'decimal', precision, scale } : undefined;
@@ -115,8 +114,8 @@ export function fractional(written: string, sign: '' | '-', at: number): Sql {
 }
 
 function decimal(text: string, precision: number, scale: number, at: number): Sql {
-  if (precision > PRECISION_MAX) {
-    throw new SqlFault(at, `${text} has more than ${PRECISION_MAX} digits`);
+  if (precision > DECIMAL_PRECISION_MAX) {
+    throw new SqlFault(at, `${text} has more than ${DECIMAL_PRECISION_MAX} digits`);
   }
   const type: SqlType = { name: 'decimal', precision: Math.max(precision, 1), scale };
   return { kind: 'literal', literal: { type, text }, at };

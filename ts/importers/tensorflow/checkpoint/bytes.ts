@@ -1,9 +1,9 @@
 // Common tools of the checkpoint readers: errors with a location, bounded numbers, memory, and
 // pieces of files. Control plane: the importer's worker thread.
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import { VARINT_BYTES_MAX } from '../../../protobuf/wire.js';
 import { ServalError, modelInvalid } from '../../../base/errors.js';
 
-const VARINT_BYTES_MAX = 10;
 /** Maximum of one read call; the system allows less than 2 GiB. */
 const READ_BYTES_MAX = 1_073_741_824;
 

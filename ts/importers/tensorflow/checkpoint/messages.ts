@@ -1,6 +1,21 @@
 // The protobuf messages inside checkpoint tables. Control plane; pure.
 // Source: tensorflow/core/protobuf/tensor_bundle.proto, core/util/saved_tensor_slice.proto,
 // core/framework/{tensor_shape,tensor_slice,versions}.proto.
+import { VERSION_DEF as VERSION } from '../../../protobuf/generated/tensorflow-graph-fields.js';
+import {
+  TENSOR_SHAPE_PROTO,
+  TENSOR_SHAPE_PROTO_DIM as DIM,
+} from '../../../protobuf/generated/tensorflow-fields.js';
+import {
+  BUNDLE_HEADER_PROTO,
+  BUNDLE_ENTRY_PROTO,
+  SAVED_TENSOR_SLICES,
+  SAVED_TENSOR_SLICE_META,
+  SAVED_SLICE,
+  SAVED_SLICE_META,
+  TENSOR_SLICE_PROTO,
+  TENSOR_SLICE_PROTO_EXTENT,
+} from '../../../protobuf/generated/checkpoint-fields.js';
 import { modelInvalid, unimplemented } from '../../../base/errors.js';
 import { CHECKPOINT_SLICES_MAX, TENSORFLOW_RANK_MAX } from '../../../base/limits.js';
 import { WireReader } from '../../../protobuf/reader.js';
@@ -49,13 +64,13 @@ export function readBundleHeader(bytes: Uint8Array, where: string): BundleHeader
   let endianness = 0;
   while (reader.next()) {
     switch (reader.field) {
-      case 1:
+      case BUNDLE_HEADER_PROTO.numShards:
         shards = int32(reader);
         break;
-      case 2:
+      case BUNDLE_HEADER_PROTO.endianness:
         endianness = int32(reader);
         break;
-      case 3:
+      case BUNDLE_HEADER_PROTO.version:
         version.read(reader.nested(`${where}: VersionDef`));
         break;
       default:
@@ -73,25 +88,25 @@ export function readBundleEntry(bytes: Uint8Array, where: string): BundleEntry {
   let [dtypeCode, shard, offset, size, maskedCrc32c] = [0, 0, 0, 0, 0];
   while (reader.next()) {
     switch (reader.field) {
-      case 1:
+      case BUNDLE_ENTRY_PROTO.dtype:
         dtypeCode = int32(reader);
         break;
-      case 2:
+      case BUNDLE_ENTRY_PROTO.shape:
         readShape(reader.nested(`${where}: shape`), shape, where);
         break;
-      case 3:
+      case BUNDLE_ENTRY_PROTO.shardId:
         shard = int32(reader);
         break;
-      case 4:
+      case BUNDLE_ENTRY_PROTO.offset:
         offset = length(reader, `${where}: offset`);
         break;
-      case 5:
+      case BUNDLE_ENTRY_PROTO.size:
         size = length(reader, `${where}: size`);
         break;
-      case 6:
+      case BUNDLE_ENTRY_PROTO.crc32c:
         maskedCrc32c = fixed32(reader);
         break;
-      case 7:
+      case BUNDLE_ENTRY_PROTO.slices:
         addSlice(slices, reader, where);
         break;
       default:
@@ -108,14 +123,16 @@ export function readTensorMetas(
   each: (meta: TensorMeta) => void,
 ): void {
   const version = new VersionDef();
-  for (const { field, reader } of submessages(bytes, `${where}: SavedTensorSlices`, [1])) {
-    if (field !== 1) continue;
+  for (const { field, reader } of submessages(bytes, `${where}: SavedTensorSlices`, [
+    SAVED_TENSOR_SLICES.meta,
+  ])) {
+    if (field !== SAVED_TENSOR_SLICES.meta) continue;
     while (reader.next()) {
       switch (reader.field) {
-        case 1:
+        case SAVED_TENSOR_SLICE_META.tensor:
           each(readTensorMeta(reader.nested(`${where}: SavedSliceMeta`), where));
           break;
-        case 2:
+        case SAVED_TENSOR_SLICE_META.versions:
           version.read(reader.nested(`${where}: VersionDef`));
           break;
         default:
@@ -132,17 +149,19 @@ export function readSavedSlice(bytes: Uint8Array, where: string): SavedSlice | u
   const extents: Extent[] = [];
   let name = '';
   let found = false;
-  for (const { reader } of submessages(bytes, `${where}: SavedTensorSlices`, [2])) {
+  for (const { reader } of submessages(bytes, `${where}: SavedTensorSlices`, [
+    SAVED_TENSOR_SLICES.data,
+  ])) {
     found = true;
     while (reader.next()) {
       switch (reader.field) {
-        case 1:
+        case SAVED_SLICE.name:
           name = reader.string();
           break;
-        case 2:
+        case SAVED_SLICE.slice:
           readExtents(reader.nested(`${where}: slice`), extents, where);
           break;
-        case 3:
+        case SAVED_SLICE.data:
           data.push(reader.view());
           break;
         default:
@@ -175,16 +194,16 @@ function readTensorMeta(reader: WireReader, where: string): TensorMeta {
   let dtypeCode = 0;
   while (reader.next()) {
     switch (reader.field) {
-      case 1:
+      case SAVED_SLICE_META.name:
         name = reader.string();
         break;
-      case 2:
+      case SAVED_SLICE_META.shape:
         readShape(reader.nested(`${where}: shape`), shape, where);
         break;
-      case 3:
+      case SAVED_SLICE_META.type:
         dtypeCode = int32(reader);
         break;
-      case 4:
+      case SAVED_SLICE_META.slice:
         addSlice(slices, reader, where);
         break;
       default:
@@ -209,16 +228,16 @@ function addSlice(slices: Extent[][], reader: WireReader, where: string): void {
 /** Appends, since repeated occurrences are merged. */
 function readShape(reader: WireReader, shape: number[], where: string): void {
   while (reader.next()) {
-    if (reader.field === 3) {
+    if (reader.field === TENSOR_SHAPE_PROTO.unknownRank) {
       reader.varint();
       if (reader.low !== 0)
         throw modelInvalid(where, 'a stored tensor has a shape of unknown rank');
-    } else if (reader.field === 2) {
+    } else if (reader.field === TENSOR_SHAPE_PROTO.dim) {
       checkRank(shape.length, where);
       const dim = reader.nested(`${where}: dim`);
       let size = 0;
       while (dim.next()) {
-        if (dim.field === 1) size = length(dim, `${where}: dim ${shape.length}`);
+        if (dim.field === DIM.size) size = length(dim, `${where}: dim ${shape.length}`);
         else dim.skip();
       }
       shape.push(size);
@@ -230,7 +249,7 @@ function readShape(reader: WireReader, shape: number[], where: string): void {
 
 function readExtents(reader: WireReader, extents: Extent[], where: string): void {
   while (reader.next()) {
-    if (reader.field !== 1) {
+    if (reader.field !== TENSOR_SLICE_PROTO.extent) {
       reader.skip();
       continue;
     }
@@ -240,8 +259,8 @@ function readExtents(reader: WireReader, extents: Extent[], where: string): void
     let size: number | undefined;
     while (extent.next()) {
       const place = `${where}: extent ${extents.length}`;
-      if (extent.field === 1) start = length(extent, place);
-      else if (extent.field === 2) size = length(extent, place);
+      if (extent.field === TENSOR_SLICE_PROTO_EXTENT.start) start = length(extent, place);
+      else if (extent.field === TENSOR_SLICE_PROTO_EXTENT.length) size = length(extent, place);
       else extent.skip();
     }
     extents.push({ start, length: size });
@@ -262,13 +281,13 @@ class VersionDef {
   read(reader: WireReader): void {
     while (reader.next()) {
       switch (reader.field) {
-        case 1:
+        case VERSION.producer:
           this.#producer = int32(reader);
           break;
-        case 2:
+        case VERSION.minConsumer:
           this.#minConsumer = int32(reader);
           break;
-        case 3:
+        case VERSION.badConsumers:
           reader.varints(({ low }) => {
             if (low === CONSUMER) this.#isBad = true;
           });

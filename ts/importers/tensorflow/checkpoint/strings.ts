@@ -3,12 +3,11 @@
 // Source: tensorflow/core/util/tensor_bundle/tensor_bundle.cc (WriteStringTensor).
 import { modelInvalid } from '../../../base/errors.js';
 import { crc32c, maskCrc } from '../../../protobuf/crc32c.js';
-import { CHECKPOINT_STRINGS_MAX } from '../../../base/limits.js';
+import { CHECKPOINT_STRINGS_MAX, UINT32_MAX } from '../../../base/limits.js';
 import { Cursor } from './bytes.js';
 import { checkCrc } from './stored-tensor.js';
 
 const CRC_BYTES = 4;
-const UINT32_MAX = 4_294_967_295;
 /** Lengths checksummed per batch. */
 const LENGTHS_AT_ONCE = 4096;
 

@@ -2,6 +2,7 @@
 // or shape. There are as many values as elements: unlike in a constant, nothing is repeated.
 // Control plane; pure. Source: tensorflow/core/util/saved_tensor_slice_util.{h,cc},
 // core/framework/tensor.proto.
+import { TENSOR_PROTO } from '../../../protobuf/generated/tensorflow-fields.js';
 import { modelInvalid, unimplemented } from '../../../base/errors.js';
 import { WireReader } from '../../../protobuf/reader.js';
 import { CHECKPOINT_STRINGS_MAX } from '../../../base/limits.js';
@@ -9,7 +10,6 @@ import { DATA_TYPES, elementBytes } from '../../../model/datatype.js';
 import type { Dtype, TensorData } from '../types.js';
 import { allocate } from './bytes.js';
 
-const STRING_FIELD = 8;
 const SIGN_BIT = 0x80000000;
 
 /** Encoding of the elements: fixed-size raw parts, or varints within a range. */
@@ -75,7 +75,7 @@ function readStrings(readers: readonly WireReader[], count: number, where: strin
     throw modelInvalid(where, `expected at most ${CHECKPOINT_STRINGS_MAX} strings, got ${count}`);
   }
   const values: Uint8Array[] = [];
-  eachField(readers, STRING_FIELD, (reader) => {
+  eachField(readers, TENSOR_PROTO.stringVal, (reader) => {
     if (values.length === count) throw modelInvalid(where, `expected ${count} values, got more`);
     // Copied: views would keep a block of the file in memory.
     values.push(reader.view().slice());

@@ -1,6 +1,15 @@
 // Detects the TensorFlow format of a version's folder, or of a file. Importer's worker thread;
 // checks names only, reads no content.
 import { basename, dirname, extname, join } from 'node:path';
+import {
+  GRAPH_EXTENSIONS,
+  SAVED_MODEL_FILES,
+  SESSION_BUNDLE_FILE,
+  SPLIT_SAVED_MODEL_FILE,
+  TRITON_CONFIG_FILE,
+  TRITON_GRAPH,
+  TRITON_SAVED_MODEL,
+} from '../../../base/file-names.js';
 import { ErrorCode, ServalError } from '../../../base/errors.js';
 import type { LoadedGraph } from '../types.js';
 import { folderNames, isFile, isFolder } from './model-file.js';
@@ -16,23 +25,16 @@ export interface Located {
   readonly file: string;
 }
 
-const SAVED_MODEL_FILES = ['saved_model.pb', 'saved_model.pbtxt'];
-const SESSION_BUNDLE_FILE = 'export.meta';
-/** Triton's names: a SavedModel's folder and a graph inside a version's folder. */
-const TRITON_SAVED_MODEL = 'model.savedmodel';
-const TRITON_GRAPH = 'model.graphdef';
-const GRAPH_EXTENSIONS = new Set(['.pb', '.pbtxt', '.graphdef']);
 /** Files beside a SavedModel, or server configuration; not graphs. */
 const NO_GRAPHS = new Set([
   'fingerprint.pb',
   'keras_metadata.pb',
-  'config.pbtxt',
-  'saved_model.cpb',
+  TRITON_CONFIG_FILE,
+  SPLIT_SAVED_MODEL_FILE,
   'saved_model_config.pb',
 ]);
 /** Formats of other importers: their folder may contain a Keras file that was the source. */
 const OTHER_FORMATS = new Set(['.onnx', '.ort', '.plan', '.engine', '.trt']);
-const SPLIT_FILE = 'saved_model.cpb';
 
 /**
  * undefined: not a TensorFlow model. Errors: Unimplemented for a split SavedModel, a Keras file and
@@ -88,7 +90,7 @@ function refuseOthers(folder: string, names: readonly string[]): void {
 
 /** Its problem; undefined if it is not a TensorFlow file. */
 function otherFormat(name: string): string | undefined {
-  if (name === SPLIT_FILE) {
+  if (name === SPLIT_SAVED_MODEL_FILE) {
     return (
       'a SavedModel split into several files is not supported; expected saved_model.pb: save the ' +
       'model again with variables outside of the graph, or below 2 GiB'

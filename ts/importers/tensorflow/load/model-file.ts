@@ -1,5 +1,6 @@
 // Files of a model's folder: existence, bytes, and the message that they contain. Importer's worker
 // thread.
+import { WIRE_MESSAGE_BYTES_MAX } from '../../../base/limits.js';
 import { readFileSync, readdirSync, statSync } from 'node:fs';
 import type { Stats } from 'node:fs';
 import { resolve } from 'node:path';
@@ -9,8 +10,6 @@ import { ReadContext } from '../proto/read-context.js';
 import type { MessageSchema } from '../../../protobuf/schema.js';
 import { encodeTextProto, looksLikeText } from '../proto/text-wire.js';
 
-/** Protobuf's own limit for one message. */
-export const MESSAGE_BYTES_MAX = 2_147_483_647;
 /** Maximum entries of a version folder. */
 const ENTRIES_MAX = 100_000;
 
@@ -79,8 +78,8 @@ function fileBytes(path: string): Uint8Array {
   try {
     const size = stats(path)?.isFile() === true ? statSync(path).size : undefined;
     if (size === undefined) throw modelInvalid('expected a file');
-    if (size > MESSAGE_BYTES_MAX) {
-      throw modelInvalid(`expected at most ${MESSAGE_BYTES_MAX} bytes, got ${size}`);
+    if (size > WIRE_MESSAGE_BYTES_MAX) {
+      throw modelInvalid(`expected at most ${WIRE_MESSAGE_BYTES_MAX} bytes, got ${size}`);
     }
     const buffer = readFileSync(path);
     // Not a Buffer, because its slices would be Buffers too.

@@ -1,6 +1,7 @@
 // Loads a session bundle as a LoadedGraph. Importer's worker thread. Source:
 // tensorflow/contrib/session_bundle/session_bundle.cc; tensorflow-import.md 1.
 import { join, resolve } from 'node:path';
+import { SESSION_BUNDLE_FILE } from '../../../base/file-names.js';
 import { ServalError, modelInvalid } from '../../../base/errors.js';
 import { readGraphDef } from '../proto/graph-def.js';
 import { readAssetFile, readSignatures } from '../proto/manifest.js';
@@ -23,7 +24,6 @@ import {
 } from './meta-graph-parts.js';
 import { folderNames, isFile, readMessageFile } from './model-file.js';
 
-const META_FILE = 'export.meta';
 const CHECKPOINT = 'export';
 const SHARD = /^export-\d{5}-of-\d{5}$/;
 const SIGNATURES = 'serving_signatures';
@@ -32,7 +32,7 @@ const GRAPH = 'serving_graph';
 /** Errors: ModelInvalid: damaged, contradictory, assets outside of the folder. */
 export function loadSessionBundle(folder: string): LoadedGraph {
   const full = resolve(folder);
-  return readMessageFile(join(full, META_FILE), META_GRAPH_DEF, (reader, context) => {
+  return readMessageFile(join(full, SESSION_BUNDLE_FILE), META_GRAPH_DEF, (reader, context) => {
     const warnings: string[] = [];
     const meta = readMetaGraph(reader, context);
     const graph = servingGraph(meta, context, warnings);

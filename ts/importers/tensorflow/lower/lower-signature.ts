@@ -1,5 +1,6 @@
 // Lowers one signature of a prepared TensorFlow model to an ONNX graph, cut at the tensors that the
 // signature feeds. Importer's worker thread. Source: tensorflow-import.md 1.5, 4.2, 4.3, 10.
+import { CONTRIB_DOMAIN } from '../../../model/onnx-names.js';
 import { ErrorCode, ServalError } from '../../../base/errors.js';
 import { encodeModel, type OnnxGraph, type OnnxValue } from '../../onnx/builder.js';
 import { tensorOf } from '../load/meta-graph-parts.js';
@@ -34,7 +35,7 @@ import type { TensorValue, Value, VariedPart } from './values.js';
 import { WeightStore } from './weights.js';
 
 const ONNX_IR_VERSION = 9;
-const OPSETS = { '': 20, 'ai.onnx.ml': 4, 'com.microsoft': 1, serval: 1 };
+const OPSETS = { '': 20, 'ai.onnx.ml': 4, [CONTRIB_DOMAIN]: 1, serval: 1 };
 
 export interface LowerOptions {
   readonly operators: Operators;

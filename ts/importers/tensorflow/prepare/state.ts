@@ -3,7 +3,7 @@
 // tensorflow/core/framework/resource_mgr (container and shared name).
 import type { FlatNode, Tensor } from '../types.js';
 import { textAttribute } from './attributes.js';
-import type { Table } from './table.js';
+import type { HashTable } from './hash-table.js';
 
 export type ResourceKind = 'variable' | 'table' | 'blob' | 'quantiles';
 
@@ -59,7 +59,7 @@ export interface Failure {
  */
 export class SessionState {
   readonly variables = new Map<string, Tensor>();
-  readonly tables = new Map<string, Table>();
+  readonly tables = new Map<string, HashTable>();
   /** Keys that mark an empty slot in a dense table, by table. */
   readonly emptyKeys = new Map<string, ReadonlySet<string>>();
   readonly blobs = new Map<string, Uint8Array>();

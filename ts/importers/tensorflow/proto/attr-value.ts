@@ -1,5 +1,10 @@
 // Reads tensorflow.AttrValue and NameAttrList. Importer's worker thread; pure.
 // Source: tensorflow/core/framework/attr_value.proto.
+import {
+  ATTR_VALUE,
+  NAME_ATTR_LIST,
+  ATTR_VALUE_LIST_VALUE as LIST_VALUE,
+} from '../../../protobuf/generated/tensorflow-graph-fields.js';
 import { modelInvalid } from '../../../base/errors.js';
 import type { WireReader } from '../../../protobuf/reader.js';
 import type {
@@ -72,28 +77,28 @@ function readMember(
   depth: number,
 ): Attribute | undefined {
   switch (reader.field) {
-    case 1:
+    case ATTR_VALUE.list:
       return readList(reader.nested('AttrValue.ListValue'), context, depth);
-    case 2:
+    case ATTR_VALUE.s:
       return { kind: 'bytes', value: readBytes(reader) };
-    case 3:
+    case ATTR_VALUE.i:
       return { kind: 'int', value: readInt64(reader) };
-    case 4:
+    case ATTR_VALUE.f:
       return { kind: 'float', value: readFloats(reader).at(-1) ?? 0 };
-    case 5:
+    case ATTR_VALUE.b:
       return { kind: 'bool', value: readBool(reader) };
-    case 6: {
+    case ATTR_VALUE.type: {
       reader.varint();
       const value = dtypeOfCode(reader.low);
       return value === undefined ? unservedType(reader.low) : { kind: 'type', value };
     }
-    case 7:
+    case ATTR_VALUE.shape:
       return { kind: 'shape', value: readShape(reader.nested('TensorShapeProto')) };
-    case 8: {
+    case ATTR_VALUE.tensor: {
       const value = readTensor(reader.nested('TensorProto'), context);
       return value === undefined ? undefined : { kind: 'tensor', value };
     }
-    case 9:
+    case ATTR_VALUE.placeholder:
       return { kind: 'placeholder', value: reader.string() };
     default:
       return { kind: 'function', value: readFunctionRef(reader, context, depth) };
@@ -127,8 +132,8 @@ function readFunctionRef(outer: WireReader, context: ReadContext, depth: number)
   const attributes = new Map<string, Attribute>();
   let name = '';
   while (reader.next()) {
-    if (reader.field === 1) name = reader.string();
-    else if (reader.field === 2) {
+    if (reader.field === NAME_ATTR_LIST.name) name = reader.string();
+    else if (reader.field === NAME_ATTR_LIST.attr) {
       readAttribute(reader.nested('NameAttrList.AttrEntry'), attributes, context, depth + 1);
     } else reader.skip();
   }
@@ -165,29 +170,29 @@ function readListMember(
     list.push(value);
   };
   switch (reader.field) {
-    case 2:
+    case LIST_VALUE.s:
       add<Uint8Array>(lists.bytes, readBytes(reader), STRING_ITEMS);
       return true;
-    case 3:
+    case LIST_VALUE.i:
       reader.varints((number) => add<bigint>(lists.ints, lastInt64(number)));
       return true;
-    case 4:
+    case LIST_VALUE.f:
       for (const value of readFloats(reader)) add<number>(lists.floats, value);
       return true;
-    case 5:
+    case LIST_VALUE.b:
       reader.varints(({ low, high }) => add<boolean>(lists.bools, low !== 0 || high !== 0));
       return true;
-    case 6:
+    case LIST_VALUE.type:
       return readTypes(reader, (dtype) => add<Dtype>(lists.types, dtype));
-    case 7:
+    case LIST_VALUE.shape:
       add<Shape>(lists.shapes, readShape(reader.nested('TensorShapeProto')), STRING_ITEMS);
       return true;
-    case 8: {
+    case LIST_VALUE.tensor: {
       const tensor = readTensor(reader.nested('TensorProto'), context);
       if (tensor !== undefined) add<Tensor>(lists.tensors, tensor);
       return tensor !== undefined;
     }
-    case 9:
+    case LIST_VALUE.func:
       add<FunctionRef>(lists.functions, readFunctionRef(reader, context, depth), OBJECT_ITEMS);
       return true;
     default:

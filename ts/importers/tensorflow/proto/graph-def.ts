@@ -1,5 +1,12 @@
 // Reads tensorflow.GraphDef, NodeDef and FunctionDef. Importer's worker thread; pure.
 // Source: tensorflow/core/framework/{graph,node_def,function,versions}.proto.
+import {
+  GRAPH_DEF,
+  VERSION_DEF,
+  NODE_DEF,
+  FUNCTION_DEF_LIBRARY,
+  FUNCTION_DEF,
+} from '../../../protobuf/generated/tensorflow-graph-fields.js';
 import { modelInvalid } from '../../../base/errors.js';
 import type { WireReader } from '../../../protobuf/reader.js';
 import type { Attribute, FunctionDef, GraphDef, NodeDef, OpDef } from '../types.js';
@@ -15,13 +22,13 @@ export function readGraphDef(reader: WireReader, context: ReadContext): GraphDef
   let producer = 0;
   while (reader.next()) {
     switch (reader.field) {
-      case 1:
+      case GRAPH_DEF.node:
         nodes.push(readNodeDef(reader.nested('NodeDef'), context));
         break;
-      case 2:
+      case GRAPH_DEF.library:
         readLibrary(reader.nested('FunctionDefLibrary'), functions, context);
         break;
-      case 4:
+      case GRAPH_DEF.versions:
         producer = readProducer(reader.nested('VersionDef'), producer);
         break;
       default:
@@ -44,7 +51,7 @@ function checkNames(nodes: readonly NodeDef[], where: string): void {
 function readProducer(reader: WireReader, before: number): number {
   let producer = before;
   while (reader.next()) {
-    if (reader.field === 1) producer = readInteger(reader);
+    if (reader.field === VERSION_DEF.producer) producer = readInteger(reader);
     else reader.skip();
   }
   return producer;
@@ -58,17 +65,17 @@ function readNodeDef(reader: WireReader, context: ReadContext): NodeDef {
   context.count(NODE_ITEMS);
   while (reader.next()) {
     switch (reader.field) {
-      case 1:
+      case NODE_DEF.name:
         name = reader.string();
         break;
-      case 2:
+      case NODE_DEF.op:
         op = context.shared(reader.string());
         break;
-      case 3:
+      case NODE_DEF.input:
         context.count();
         inputs.push(reader.string());
         break;
-      case 5:
+      case NODE_DEF.attr:
         readAttribute(reader.nested('NodeDef.AttrEntry'), attributes, context);
         break;
       default:
@@ -84,7 +91,7 @@ function readLibrary(
   context: ReadContext,
 ): void {
   while (reader.next()) {
-    if (reader.field !== 1) {
+    if (reader.field !== FUNCTION_DEF_LIBRARY.function) {
       reader.skip();
       continue;
     }
@@ -123,19 +130,19 @@ function readFunctionDef(reader: WireReader, context: ReadContext): FunctionDef 
   };
   while (reader.next()) {
     switch (reader.field) {
-      case 1:
+      case FUNCTION_DEF.signature:
         signature = readOpDef(reader.nested('OpDef'), context);
         break;
-      case 3:
+      case FUNCTION_DEF.nodeDef:
         nodes.push(readNodeDef(reader.nested('NodeDef'), context));
         break;
-      case 4:
+      case FUNCTION_DEF.ret:
         name(returns);
         break;
-      case 5:
+      case FUNCTION_DEF.attr:
         readAttribute(reader.nested('FunctionDef.AttrEntry'), attributes, context);
         break;
-      case 6:
+      case FUNCTION_DEF.controlRet:
         name(controlReturns);
         break;
       default:

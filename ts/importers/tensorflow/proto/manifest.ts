@@ -1,6 +1,15 @@
 // Reads the description in a session bundle's collections: tensorflow.serving.Signatures and
 // AssetFile. Importer's worker thread; pure. Source:
 // tensorflow/contrib/session_bundle/manifest.proto.
+import {
+  ASSET_FILE,
+  CLASSIFICATION_SIGNATURE,
+  GENERIC_SIGNATURE,
+  REGRESSION_SIGNATURE,
+  SIGNATURE,
+  SIGNATURES,
+  TENSOR_BINDING,
+} from '../../../protobuf/generated/session-bundle-fields.js';
 import type { WireReader } from '../../../protobuf/reader.js';
 import { OBJECT_ITEMS, readMapEntry } from './read-context.js';
 import type { ReadContext } from './read-context.js';
@@ -27,9 +36,9 @@ export function readSignatures(reader: WireReader, context: ReadContext): Manife
   const named = new Map<string, ManifestSignature>();
   let defaultSignature: ManifestSignature | undefined;
   while (reader.next()) {
-    if (reader.field === 1) {
+    if (reader.field === SIGNATURES.defaultSignature) {
       defaultSignature = readSignature(reader.nested('Signature'), context);
-    } else if (reader.field === 2) {
+    } else if (reader.field === SIGNATURES.namedSignatures) {
       context.count(OBJECT_ITEMS);
       named.set(
         ...readMapEntry<ManifestSignature>(
@@ -49,22 +58,24 @@ function readSignature(reader: WireReader, context: ReadContext): ManifestSignat
   let found: ManifestSignature = { kind: 'none' };
   while (reader.next()) {
     switch (reader.field) {
-      case 1: {
-        const [, input, output] = readBindings(reader.nested('RegressionSignature'));
-        found = { kind: 'regression', input: input ?? '', output: output ?? '' };
+      case SIGNATURE.regressionSignature: {
+        const names = readBindings(reader.nested('RegressionSignature'));
+        const { input, output } = REGRESSION_SIGNATURE;
+        found = { kind: 'regression', input: names[input] ?? '', output: names[output] ?? '' };
         break;
       }
-      case 2: {
-        const [, input, classes, scores] = readBindings(reader.nested('ClassificationSignature'));
+      case SIGNATURE.classificationSignature: {
+        const names = readBindings(reader.nested('ClassificationSignature'));
+        const { input, classes, scores } = CLASSIFICATION_SIGNATURE;
         found = {
           kind: 'classification',
-          input: input ?? '',
-          classes: classes ?? '',
-          scores: scores ?? '',
+          input: names[input] ?? '',
+          classes: names[classes] ?? '',
+          scores: names[scores] ?? '',
         };
         break;
       }
-      case 3:
+      case SIGNATURE.genericSignature:
         found = { kind: 'generic', tensors: readGeneric(reader, context) };
         break;
       default:
@@ -74,11 +85,12 @@ function readSignature(reader: WireReader, context: ReadContext): ManifestSignat
   return found;
 }
 
-/** Tensor names by field number, 1 to 3. */
+/** Tensor names by field number. */
 function readBindings(reader: WireReader): readonly (string | undefined)[] {
   const names: (string | undefined)[] = [];
   while (reader.next()) {
-    if (reader.field <= 3) names[reader.field] = readBinding(reader.nested('TensorBinding'));
+    if (reader.field <= CLASSIFICATION_SIGNATURE.scores)
+      names[reader.field] = readBinding(reader.nested('TensorBinding'));
     else reader.skip();
   }
   return names;
@@ -87,7 +99,7 @@ function readBindings(reader: WireReader): readonly (string | undefined)[] {
 function readBinding(reader: WireReader): string {
   let name = '';
   while (reader.next()) {
-    if (reader.field === 1) name = reader.string();
+    if (reader.field === TENSOR_BINDING.tensorName) name = reader.string();
     else reader.skip();
   }
   return name;
@@ -97,7 +109,7 @@ function readGeneric(outer: WireReader, context: ReadContext): ReadonlyMap<strin
   const tensors = new Map<string, string>();
   const reader = outer.nested('GenericSignature');
   while (reader.next()) {
-    if (reader.field === 1) {
+    if (reader.field === GENERIC_SIGNATURE.map) {
       context.count(OBJECT_ITEMS);
       tensors.set(
         ...readMapEntry(
@@ -116,8 +128,9 @@ function readGeneric(outer: WireReader, context: ReadContext): ReadonlyMap<strin
 export function readAssetFile(reader: WireReader): AssetBinding {
   const binding = { tensorName: '', fileName: '' };
   while (reader.next()) {
-    if (reader.field === 1) binding.tensorName = readBinding(reader.nested('TensorBinding'));
-    else if (reader.field === 2) binding.fileName = reader.string();
+    if (reader.field === ASSET_FILE.tensorBinding)
+      binding.tensorName = readBinding(reader.nested('TensorBinding'));
+    else if (reader.field === ASSET_FILE.filename) binding.fileName = reader.string();
     else reader.skip();
   }
   return binding;

@@ -1,5 +1,14 @@
 // Reads tensorflow.SavedModel and MetaGraphDef with its SaverDef and collections. Importer's worker
 // thread; pure. Source: tensorflow/core/protobuf/{saved_model,meta_graph,saver}.proto.
+import { ANY } from '../../../protobuf/generated/any-fields.js';
+import {
+  SAVED_MODEL,
+  META_GRAPH_DEF,
+  META_GRAPH_DEF_META_INFO_DEF as META_INFO_DEF,
+  SAVER_DEF,
+  COLLECTION_DEF,
+  COLLECTION_DEF_ANY_LIST as ANY_LIST,
+} from '../../../protobuf/generated/tensorflow-graph-fields.js';
 import { ServalError } from '../../../base/errors.js';
 import type { WireReader } from '../../../protobuf/reader.js';
 import type { GraphDef, OpDef, SignatureDef } from '../types.js';
@@ -55,7 +64,7 @@ export interface MetaGraphHead extends MetaInfo {
 export function readSavedModel(reader: WireReader, context: ReadContext): readonly MetaGraphHead[] {
   const heads: MetaGraphHead[] = [];
   while (reader.next()) {
-    if (reader.field !== 2) {
+    if (reader.field !== SAVED_MODEL.metaGraphs) {
       reader.skip();
       continue;
     }
@@ -70,7 +79,7 @@ export function readSavedModel(reader: WireReader, context: ReadContext): readon
 function readHead(reader: WireReader, context: ReadContext): MetaInfo {
   let head: MetaInfo = { tags: [], tensorflowVersion: '' };
   while (reader.next()) {
-    if (reader.field === 1) {
+    if (reader.field === META_GRAPH_DEF.metaInfoDef) {
       head = readMetaInfo(reader.nested('MetaGraphDef.MetaInfoDef'), context, false);
     } else {
       reader.skip();
@@ -94,16 +103,16 @@ export function readMetaGraph(reader: WireReader, context: ReadContext): MetaGra
   let objectGraph: (() => WireReader) | undefined;
   while (reader.next()) {
     switch (reader.field) {
-      case 1:
+      case META_GRAPH_DEF.metaInfoDef:
         info = readMetaInfo(reader.nested('MetaGraphDef.MetaInfoDef'), context, true);
         break;
-      case 2:
+      case META_GRAPH_DEF.graphDef:
         graph = readGraphDef(reader.nested('GraphDef'), context);
         break;
-      case 3:
+      case META_GRAPH_DEF.saverDef:
         saver = readSaverDef(reader.nested('SaverDef'));
         break;
-      case 4:
+      case META_GRAPH_DEF.collectionDef:
         collections.set(
           ...readMapEntry<Collection>(
             reader.nested('MetaGraphDef.CollectionDefEntry'),
@@ -112,7 +121,7 @@ export function readMetaGraph(reader: WireReader, context: ReadContext): MetaGra
           ),
         );
         break;
-      case 5:
+      case META_GRAPH_DEF.signatureDef:
         signatures.set(
           ...readMapEntry(
             reader.nested('MetaGraphDef.SignatureDefEntry'),
@@ -121,10 +130,10 @@ export function readMetaGraph(reader: WireReader, context: ReadContext): MetaGra
           ),
         );
         break;
-      case 6:
+      case META_GRAPH_DEF.assetFileDef:
         assets.push(readAssetFileDef(reader.nested('AssetFileDef'), context));
         break;
-      case 7: {
+      case META_GRAPH_DEF.objectGraphDef: {
         const object = reader.nested('SavedObjectGraph');
         objectGraph = () => object.again();
         break;
@@ -150,7 +159,7 @@ function readMetaInfo(
   let ops: readonly OpDef[] = [];
   while (reader.next()) {
     switch (reader.field) {
-      case 2: {
+      case META_INFO_DEF.strippedOpList: {
         // In the very first schema this could be any bytes: if they are not an OpList, there is
         // none.
         const view = withOps ? reader.nested('OpList') : undefined;
@@ -158,11 +167,11 @@ function readMetaInfo(
         else ops = opListOrNone(view, context);
         break;
       }
-      case 4:
+      case META_INFO_DEF.tags:
         context.count(OBJECT_ITEMS);
         tags.push(reader.string());
         break;
-      case 5:
+      case META_INFO_DEF.tensorflowVersion:
         tensorflowVersion = reader.string();
         break;
       default:
@@ -185,8 +194,8 @@ function readSaverDef(reader: WireReader): SaverDef | undefined {
   let filenameTensor = '';
   let restoreOp = '';
   while (reader.next()) {
-    if (reader.field === 1) filenameTensor = reader.string();
-    else if (reader.field === 3) restoreOp = reader.string();
+    if (reader.field === SAVER_DEF.filenameTensorName) filenameTensor = reader.string();
+    else if (reader.field === SAVER_DEF.restoreOpName) restoreOp = reader.string();
     else reader.skip();
   }
   return restoreOp === '' ? undefined : { filenameTensor, restoreOp };
@@ -195,10 +204,10 @@ function readSaverDef(reader: WireReader): SaverDef | undefined {
 function readCollection(reader: WireReader, context: ReadContext): Collection {
   let found: Collection = { kind: 'other' };
   while (reader.next()) {
-    if (reader.field === 1) {
+    if (reader.field === COLLECTION_DEF.nodeList) {
       const list = reader.nested('CollectionDef.NodeList');
       found = { kind: 'nodes', values: listValues(list, context, () => list.string()) };
-    } else if (reader.field === 5) {
+    } else if (reader.field === COLLECTION_DEF.anyList) {
       const list = reader.nested('CollectionDef.AnyList');
       const read = (): AnyMessage => readAny(list.nested('google.protobuf.Any'));
       found = { kind: 'any', values: listValues(list, context, read) };
@@ -212,7 +221,7 @@ function readCollection(reader: WireReader, context: ReadContext): Collection {
 function listValues<T>(reader: WireReader, context: ReadContext, read: () => T): readonly T[] {
   const values: T[] = [];
   while (reader.next()) {
-    if (reader.field === 1) {
+    if (reader.field === ANY_LIST.value) {
       context.count(OBJECT_ITEMS);
       values.push(read());
     } else {
@@ -226,8 +235,8 @@ function readAny(reader: WireReader): AnyMessage {
   let url = '';
   let value: WireReader | undefined;
   while (reader.next()) {
-    if (reader.field === 1) url = reader.string();
-    else if (reader.field === 2) value = reader.nested('google.protobuf.Any.value');
+    if (reader.field === ANY.typeUrl) url = reader.string();
+    else if (reader.field === ANY.value) value = reader.nested('google.protobuf.Any.value');
     else reader.skip();
   }
   const inner = value ?? reader;

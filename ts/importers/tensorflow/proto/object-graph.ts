@@ -1,6 +1,16 @@
 // Reads the object graphs of TensorFlow 2: the SavedModel's, which has the functions' captures, and
 // the checkpoint's, which has the storage key of an object's value. Importer's worker thread; pure.
 // Source: tensorflow/core/protobuf/{saved_object_graph,trackable_object_graph}.proto.
+import {
+  TRACKABLE_OBJECT_GRAPH,
+  TRACKABLE_OBJECT_GRAPH_TRACKABLE_OBJECT as TRACKABLE_OBJECT,
+  TRACKABLE_OBJECT_GRAPH_TRACKABLE_OBJECT_OBJECT_REFERENCE as OBJECT_REFERENCE,
+  TRACKABLE_OBJECT_GRAPH_TRACKABLE_OBJECT_SERIALIZED_TENSOR as SERIALIZED_TENSOR,
+} from '../../../protobuf/generated/checkpoint-fields.js';
+import {
+  SAVED_OBJECT_GRAPH,
+  SAVED_CONCRETE_FUNCTION,
+} from '../../../protobuf/generated/tensorflow-graph-fields.js';
 import type { WireReader } from '../../../protobuf/reader.js';
 import type { ObjectNode, SavedObjects } from '../types.js';
 import { OBJECT_ITEMS, readMapEntry, STRING_ITEMS } from './read-context.js';
@@ -14,9 +24,9 @@ export function readSavedObjects(reader: WireReader, context: ReadContext): Save
   const nodes: ObjectNode[] = [];
   const boundInputs = new Map<string, readonly number[]>();
   while (reader.next()) {
-    if (reader.field === 1) {
+    if (reader.field === SAVED_OBJECT_GRAPH.nodes) {
       nodes.push({ children: readObject(reader.nested('SavedObject'), context).children });
-    } else if (reader.field === 2) {
+    } else if (reader.field === SAVED_OBJECT_GRAPH.concreteFunctions) {
       const entry = reader.nested('SavedObjectGraph.ConcreteFunctionsEntry');
       const read = (value: WireReader): readonly number[] =>
         readBoundInputs(value.nested('SavedConcreteFunction'), context);
@@ -32,7 +42,8 @@ export function readSavedObjects(reader: WireReader, context: ReadContext): Save
 export function readStoredObjects(reader: WireReader, context: ReadContext): readonly ObjectNode[] {
   const nodes: ObjectNode[] = [];
   while (reader.next()) {
-    if (reader.field === 1) nodes.push(readObject(reader.nested('TrackableObject'), context));
+    if (reader.field === TRACKABLE_OBJECT_GRAPH.nodes)
+      nodes.push(readObject(reader.nested('TrackableObject'), context));
     else reader.skip();
   }
   return nodes;
@@ -44,11 +55,11 @@ function readObject(reader: WireReader, context: ReadContext): ObjectNode {
   const children = new Map<string, number>();
   let stored: Pick<ObjectNode, 'key' | 'fullName'> = {};
   while (reader.next()) {
-    if (reader.field === 1) {
+    if (reader.field === TRACKABLE_OBJECT.children) {
       context.count(STRING_ITEMS);
       const { name, id } = readReference(reader.nested('ObjectReference'));
       children.set(context.shared(name), id);
-    } else if (reader.field === 2) {
+    } else if (reader.field === TRACKABLE_OBJECT.attributes) {
       stored = readTensor(reader.nested('SerializedTensor')) ?? stored;
     } else {
       reader.skip();
@@ -61,8 +72,8 @@ function readReference(reader: WireReader): { readonly name: string; readonly id
   let name = '';
   let id = 0;
   while (reader.next()) {
-    if (reader.field === 1) id = reader.number();
-    else if (reader.field === 2) name = reader.string();
+    if (reader.field === OBJECT_REFERENCE.nodeId) id = reader.number();
+    else if (reader.field === OBJECT_REFERENCE.localName) name = reader.string();
     else reader.skip();
   }
   return { name, id };
@@ -73,9 +84,9 @@ function readTensor(reader: WireReader): Pick<ObjectNode, 'key' | 'fullName'> | 
   let fullName = '';
   let key = '';
   while (reader.next()) {
-    if (reader.field === 1) name = reader.string();
-    else if (reader.field === 2) fullName = reader.string();
-    else if (reader.field === 3) key = reader.string();
+    if (reader.field === SERIALIZED_TENSOR.name) name = reader.string();
+    else if (reader.field === SERIALIZED_TENSOR.fullName) fullName = reader.string();
+    else if (reader.field === SERIALIZED_TENSOR.checkpointKey) key = reader.string();
     else reader.skip();
   }
   return name === VARIABLE_VALUE && key !== '' ? { key, fullName } : undefined;
@@ -84,7 +95,7 @@ function readTensor(reader: WireReader): Pick<ObjectNode, 'key' | 'fullName'> | 
 function readBoundInputs(reader: WireReader, context: ReadContext): readonly number[] {
   const inputs: number[] = [];
   while (reader.next()) {
-    if (reader.field === 2) {
+    if (reader.field === SAVED_CONCRETE_FUNCTION.boundInputs) {
       reader.varints(({ low, high }) => {
         context.count();
         inputs.push(high === 0 ? low : -1);

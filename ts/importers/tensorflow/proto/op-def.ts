@@ -1,5 +1,11 @@
 // Reads tensorflow.OpDef and OpList. Importer's worker thread; pure.
 // Source: tensorflow/core/framework/op_def.proto.
+import {
+  OP_LIST,
+  OP_DEF,
+  OP_DEF_ARG_DEF as ARG_DEF,
+  OP_DEF_ATTR_DEF as ATTR_DEF,
+} from '../../../protobuf/generated/tensorflow-graph-fields.js';
 import type { WireReader } from '../../../protobuf/reader.js';
 import type { ArgDef, Attribute, OpDef } from '../types.js';
 import { readAttrValue } from './attr-value.js';
@@ -10,7 +16,7 @@ import type { ReadContext } from './read-context.js';
 export function readOpList(reader: WireReader, context: ReadContext): readonly OpDef[] {
   const ops: OpDef[] = [];
   while (reader.next()) {
-    if (reader.field === 1) ops.push(readOpDef(reader.nested('OpDef'), context));
+    if (reader.field === OP_LIST.op) ops.push(readOpDef(reader.nested('OpDef'), context));
     else reader.skip();
   }
   return ops;
@@ -25,19 +31,19 @@ export function readOpDef(reader: WireReader, context: ReadContext): OpDef {
   context.count(OBJECT_ITEMS);
   while (reader.next()) {
     switch (reader.field) {
-      case 1:
+      case OP_DEF.name:
         name = reader.string();
         break;
-      case 2:
+      case OP_DEF.inputArg:
         inputs.push(readArgDef(reader.nested('OpDef.ArgDef'), context));
         break;
-      case 3:
+      case OP_DEF.outputArg:
         outputs.push(readArgDef(reader.nested('OpDef.ArgDef'), context));
         break;
-      case 4:
+      case OP_DEF.attr:
         readDefault(reader.nested('OpDef.AttrDef'), defaults, context);
         break;
-      case 17:
+      case OP_DEF.isStateful:
         isStateful = readBool(reader);
         break;
       default:
@@ -53,23 +59,23 @@ function readArgDef(reader: WireReader, context: ReadContext): ArgDef {
   context.count(OBJECT_ITEMS);
   while (reader.next()) {
     switch (reader.field) {
-      case 1:
+      case ARG_DEF.name:
         arg.name = reader.string();
         break;
-      case 3:
+      case ARG_DEF.type:
         reader.varint();
         code = reader.low;
         break;
-      case 4:
+      case ARG_DEF.typeAttr:
         arg.typeAttr = reader.string();
         break;
-      case 5:
+      case ARG_DEF.numberAttr:
         arg.numberAttr = reader.string();
         break;
-      case 6:
+      case ARG_DEF.typeListAttr:
         arg.typeListAttr = reader.string();
         break;
-      case 16:
+      case ARG_DEF.isRef:
         arg.isRef = readBool(reader);
         break;
       default:
@@ -85,8 +91,9 @@ function readDefault(reader: WireReader, into: Map<string, Attribute>, context: 
   let value: Attribute | undefined;
   context.count(OBJECT_ITEMS);
   while (reader.next()) {
-    if (reader.field === 1) name = reader.string();
-    else if (reader.field === 3) value = readAttrValue(reader.nested('AttrValue'), context);
+    if (reader.field === ATTR_DEF.name) name = reader.string();
+    else if (reader.field === ATTR_DEF.defaultValue)
+      value = readAttrValue(reader.nested('AttrValue'), context);
     else reader.skip();
   }
   if (value !== undefined) into.set(name, value);

@@ -1,5 +1,6 @@
 // Shared state of all readers of one TensorFlow file: the location of its bytes on disk, and the
 // remaining limits. Importer's worker thread; pure.
+import { MAP_ENTRY } from '../../../protobuf/generated/map-entry-fields.js';
 import type { WireReader } from '../../../protobuf/reader.js';
 import { modelInvalid } from '../../../base/errors.js';
 import type { TensorData } from '../types.js';
@@ -142,8 +143,8 @@ export function readMapEntry<T>(
   let key = '';
   let found: { value: T } | undefined;
   while (reader.next()) {
-    if (reader.field === 1) key = reader.string();
-    else if (reader.field === 2) found = { value: value(reader) };
+    if (reader.field === MAP_ENTRY.key) key = reader.string();
+    else if (reader.field === MAP_ENTRY.value) found = { value: value(reader) };
     else reader.skip();
   }
   return [key, found === undefined ? missing() : found.value];

@@ -1,5 +1,12 @@
 // Reads tensorflow.SignatureDef, TensorInfo and AssetFileDef. Importer's worker thread; pure.
 // Source: tensorflow/core/protobuf/meta_graph.proto.
+import { ASSET_FILE_DEF } from '../../../protobuf/generated/tensorflow-graph-fields.js';
+import {
+  SIGNATURE_DEF,
+  TENSOR_INFO,
+  TENSOR_INFO_COO_SPARSE as COO_SPARSE,
+  TENSOR_INFO_COMPOSITE_TENSOR as COMPOSITE_TENSOR,
+} from '../../../protobuf/generated/tensorflow-fields.js';
 import { modelInvalid } from '../../../base/errors.js';
 import type { WireReader } from '../../../protobuf/reader.js';
 import type { SignatureDef, Tensor, TensorInfoDef, TensorShapeDef } from '../types.js';
@@ -29,16 +36,16 @@ export function readSignatureDef(reader: WireReader, context: ReadContext): Sign
   context.count(OBJECT_ITEMS);
   while (reader.next()) {
     switch (reader.field) {
-      case 1:
+      case SIGNATURE_DEF.inputs:
         inputs.set(...readInfoEntry(reader.nested('SignatureDef.InputsEntry'), context));
         break;
-      case 2:
+      case SIGNATURE_DEF.outputs:
         outputs.set(...readInfoEntry(reader.nested('SignatureDef.OutputsEntry'), context));
         break;
-      case 3:
+      case SIGNATURE_DEF.methodName:
         methodName = reader.string();
         break;
-      case 4: {
+      case SIGNATURE_DEF.defaults: {
         const [alias, tensor] = readMapEntry(
           reader.nested('SignatureDef.DefaultsEntry'),
           (value) => readTensor(value.nested('TensorProto'), context),
@@ -69,21 +76,21 @@ export function readTensorInfo(reader: WireReader, context: ReadContext, depth =
   let shape: TensorShapeDef | undefined;
   while (reader.next()) {
     switch (reader.field) {
-      case 1:
+      case TENSOR_INFO.name:
         encoding = { name: reader.string() };
         break;
-      case 2:
+      case TENSOR_INFO.dtype:
         reader.varint();
         dtypeCode = reader.low;
         break;
-      case 3:
+      case TENSOR_INFO.tensorShape:
         shape = readShapeDef(reader.nested('TensorShapeProto'));
         context.count(shape.dims.length);
         break;
-      case 4:
+      case TENSOR_INFO.cooSparse:
         encoding = { cooSparse: readCooSparse(reader.nested('TensorInfo.CooSparse')) };
         break;
-      case 5:
+      case TENSOR_INFO.compositeTensor:
         encoding = { composite: readComposite(reader, context, depth) };
         break;
       default:
@@ -96,9 +103,9 @@ export function readTensorInfo(reader: WireReader, context: ReadContext, depth =
 function readCooSparse(reader: WireReader): CooSparse {
   const names = { values: '', indices: '', shape: '' };
   while (reader.next()) {
-    if (reader.field === 1) names.values = reader.string();
-    else if (reader.field === 2) names.indices = reader.string();
-    else if (reader.field === 3) names.shape = reader.string();
+    if (reader.field === COO_SPARSE.valuesTensorName) names.values = reader.string();
+    else if (reader.field === COO_SPARSE.indicesTensorName) names.indices = reader.string();
+    else if (reader.field === COO_SPARSE.denseShapeTensorName) names.shape = reader.string();
     else reader.skip();
   }
   return names;
@@ -115,7 +122,7 @@ function readComposite(
   const reader = outer.nested('TensorInfo.CompositeTensor');
   const components: TensorInfoDef[] = [];
   while (reader.next()) {
-    if (reader.field !== 2) reader.skip();
+    if (reader.field !== COMPOSITE_TENSOR.components) reader.skip();
     else components.push(readTensorInfo(reader.nested('TensorInfo'), context, depth + 1));
   }
   return components;
@@ -125,9 +132,9 @@ export function readAssetFileDef(reader: WireReader, context: ReadContext): Asse
   const binding = { tensorName: '', fileName: '' };
   context.count(OBJECT_ITEMS);
   while (reader.next()) {
-    if (reader.field === 1) {
+    if (reader.field === ASSET_FILE_DEF.tensorInfo) {
       binding.tensorName = readTensorInfo(reader.nested('TensorInfo'), context).name ?? '';
-    } else if (reader.field === 2) {
+    } else if (reader.field === ASSET_FILE_DEF.filename) {
       binding.fileName = reader.string();
     } else {
       reader.skip();

@@ -1,6 +1,7 @@
 // Reads tensorflow.TensorProto into a Tensor. Importer's worker thread; pure. Source:
 // tensorflow/core/framework/tensor.proto; Tensor::FromProto: the last typed value repeats, no value
 // at all means zeros.
+import { TENSOR_PROTO } from '../../../protobuf/generated/tensorflow-fields.js';
 import { modelInvalid } from '../../../base/errors.js';
 import { elementCountWithin } from '../../../model/shape.js';
 import type { WireReader } from '../../../protobuf/reader.js';
@@ -10,13 +11,12 @@ import { LARGE_TENSOR_BYTES, OBJECT_ITEMS, STRING_ITEMS } from './read-context.j
 import type { ReadContext } from './read-context.js';
 import { readFullShape } from './tensor-shape.js';
 
-const STRING_VAL = 8;
 /** Bytes of one number in a field of fixed-size numbers: complex ones are pairs. */
 const FIXED_FIELDS: ReadonlyMap<number, 4 | 8> = new Map([
-  [5, 4],
-  [6, 8],
-  [9, 4],
-  [12, 8],
+  [TENSOR_PROTO.floatVal, 4],
+  [TENSOR_PROTO.doubleVal, 8],
+  [TENSOR_PROTO.scomplexVal, 4],
+  [TENSOR_PROTO.dcomplexVal, 8],
 ]);
 /** Size of a reference in an array. */
 const POINTER_BYTES = 8;
@@ -42,12 +42,12 @@ export function readTensor(reader: WireReader, context: ReadContext): Tensor | u
   const values = reader.again();
   context.count(OBJECT_ITEMS);
   while (reader.next()) {
-    if (reader.field === 1) {
+    if (reader.field === TENSOR_PROTO.dtype) {
       reader.varint();
       code = reader.low;
-    } else if (reader.field === 2) {
+    } else if (reader.field === TENSOR_PROTO.tensorShape) {
       shape = readFullShape(reader.nested('TensorShapeProto'));
-    } else if (reader.field === 4) {
+    } else if (reader.field === TENSOR_PROTO.tensorContent) {
       content = reader.view() as Uint8Array<ArrayBuffer>;
     } else {
       reader.skip();
@@ -226,7 +226,7 @@ function varintBytes(reader: WireReader, form: Form): Uint8Array {
 
 function typedStrings(reader: WireReader, form: Form, context: ReadContext): readonly Uint8Array[] {
   const values: Uint8Array[] = [];
-  eachValue(reader, STRING_VAL, () => {
+  eachValue(reader, TENSOR_PROTO.stringVal, () => {
     const view = reader.view();
     if (values.length >= form.count) return;
     context.count(STRING_ITEMS);

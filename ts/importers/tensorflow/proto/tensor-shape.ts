@@ -1,12 +1,14 @@
 // Reads tensorflow.TensorShapeProto. Importer's worker thread; pure.
 // Source: tensorflow/core/framework/tensor_shape.proto.
+import { TENSORFLOW_RANK_MAX } from '../../../base/limits.js';
+import {
+  TENSOR_SHAPE_PROTO,
+  TENSOR_SHAPE_PROTO_DIM as DIM,
+} from '../../../protobuf/generated/tensorflow-fields.js';
 import { modelInvalid } from '../../../base/errors.js';
 import type { WireReader } from '../../../protobuf/reader.js';
 import type { Shape, TensorShapeDef } from '../types.js';
 import { readBool, readInt64 } from './read-context.js';
-
-/** TensorFlow's own limit. */
-export const RANK_MAX = 254;
 
 interface Dim {
   readonly size: bigint;
@@ -44,11 +46,14 @@ function readDims(reader: WireReader): Dims {
   const dims: Dim[] = [];
   let unknownRank = false;
   while (reader.next()) {
-    if (reader.field === 2) dims.push(readDim(reader.nested('TensorShapeProto.Dim')));
-    else if (reader.field === 3) unknownRank = readBool(reader);
+    if (reader.field === TENSOR_SHAPE_PROTO.dim)
+      dims.push(readDim(reader.nested('TensorShapeProto.Dim')));
+    else if (reader.field === TENSOR_SHAPE_PROTO.unknownRank) unknownRank = readBool(reader);
     else reader.skip();
-    if (dims.length > RANK_MAX) {
-      throw modelInvalid(`TensorShapeProto: expected at most ${RANK_MAX} dimensions, got more`);
+    if (dims.length > TENSORFLOW_RANK_MAX) {
+      throw modelInvalid(
+        `TensorShapeProto: expected at most ${TENSORFLOW_RANK_MAX} dimensions, got more`,
+      );
     }
   }
   return { unknownRank, dims };
@@ -58,8 +63,8 @@ function readDim(reader: WireReader): Dim {
   let size = 0n;
   let name = '';
   while (reader.next()) {
-    if (reader.field === 1) size = readInt64(reader);
-    else if (reader.field === 2) name = reader.string();
+    if (reader.field === DIM.size) size = readInt64(reader);
+    else if (reader.field === DIM.name) name = reader.string();
     else reader.skip();
   }
   return { size, name };

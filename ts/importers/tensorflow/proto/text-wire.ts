@@ -1,6 +1,7 @@
 // Converts protobuf's text form to the binary one by a schema, so that one reader serves both.
 // Importer's worker thread; pure. Source: protobuf.dev, text format language specification.
 import { isUtf8 } from 'node:buffer';
+import { ANY as ANY_FIELDS } from '../../../protobuf/generated/any-fields.js';
 import { ErrorCode, ServalError, modelInvalid } from '../../../base/errors.js';
 import { ANY } from '../../../protobuf/generated/any.js';
 import { ASSET_FILE, SIGNATURES } from '../../../protobuf/generated/session-bundle.js';
@@ -91,8 +92,8 @@ function writeAny(out: ProtobufWriter, field: TextField, schema: MessageSchema):
   const [value] = field.values;
   if (value?.kind !== 'message') throw wrong(field.place, `[${field.name}]: expected a message`);
   const known = ANY_MESSAGES.get(field.name.slice(field.name.lastIndexOf('/') + 1));
-  out.string(1, field.name);
-  out.message(2, (inner) => {
+  out.string(ANY_FIELDS.typeUrl, field.name);
+  out.message(ANY_FIELDS.value, (inner) => {
     if (known !== undefined) writeMessage(inner, value, known);
   });
 }

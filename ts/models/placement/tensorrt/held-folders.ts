@@ -6,6 +6,7 @@ import { closeSync, constants, fstatSync, mkdtempSync, openSync, rmSync } from '
 import { lstat, mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { OWN_FILE_MODE } from '../../../base/own-file.js';
 import type { NativeBinding } from '../../../engine/binding.js';
 import { TENSORRT } from './cache.js';
 
@@ -132,5 +133,5 @@ function hold(key: string, locks: Locks): string {
 
 const openLock = (folder: string): number => {
   const { O_RDWR, O_CREAT, O_NOFOLLOW } = constants;
-  return openSync(join(folder, LOCK), O_RDWR | O_CREAT | O_NOFOLLOW, 0o600);
+  return openSync(join(folder, LOCK), O_RDWR | O_CREAT | O_NOFOLLOW, OWN_FILE_MODE);
 };

@@ -4,6 +4,7 @@
 import { constants } from 'node:fs';
 import { copyFile, link, open, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { ONNX_FILE, TENSORRT_FILE } from '../../../base/file-names.js';
 import { ErrorCode, ServalError } from '../../../base/errors.js';
 import type {
   EngineControl,
@@ -16,8 +17,6 @@ import { TENSORRT } from './cache.js';
 import { makeHeldFolder, tensorRtPlace, type Locks } from './held-folders.js';
 import { TENSORRT_HEAD_BYTES, tensorRtModel, tensorRtProblem } from './wrapper.js';
 
-const TENSORRT_FILE = 'model.plan';
-const WRAPPER_FILE = 'model.onnx';
 /** Prefix of engine-building options, which are not needed here. */
 const PROFILE_PREFIX = 'trt_profile_';
 
@@ -42,7 +41,7 @@ export async function loadTensorRt(
   const folder = await makeHeldFolder(tensorRtPlace(cacheFolder), locks);
   let keeps = false;
   try {
-    const wrapper = join(folder, WRAPPER_FILE);
+    const wrapper = join(folder, ONNX_FILE);
     await writeFile(wrapper, model);
     await linkOrCopy(path, join(folder, TENSORRT_FILE));
     // Optimizers cannot improve a single node, so they are turned off.
@@ -154,7 +153,7 @@ function about<T>(path: string, work: () => T): T {
 /** Replaces paths of the temporary folder by the engine's path in error texts. */
 function named(error: unknown, folder: string, path: string): unknown {
   if (!(error instanceof ServalError)) return error;
-  const files = [join(folder, TENSORRT_FILE), join(folder, WRAPPER_FILE)];
+  const files = [join(folder, TENSORRT_FILE), join(folder, ONNX_FILE)];
   const text = files.reduce((message, file) => message.replaceAll(file, path), error.message);
   return text === error.message ? error : new ServalError(error.code, text);
 }

@@ -2,14 +2,12 @@
 // between the inputs and outputs from the configuration. Control plane; pure. Source: ONNX
 // Runtime's EPContext operator (com.microsoft) and its TensorRT provider, which reads embed_mode
 // and ep_cache_context; file names are relative to the model's folder.
+import { CONTRIB_DOMAIN, TENSORRT_PROVIDER } from '../../../model/onnx-names.js';
 import { modelInvalid } from '../../../base/errors.js';
 import { dataTypeOf, datatypeOfConfig, type ElementType } from '../../../model/datatype.js';
 import type { TensorRtSpec, TensorRtTensor } from '../../../model/engine-api.js';
 import { encodeModel, type OnnxValue } from '../../../importers/onnx/builder.js';
 
-/** ONNX Runtime's name of its TensorRT provider. */
-const SOURCE = 'TensorrtExecutionProvider';
-const CONTEXT_DOMAIN = 'com.microsoft';
 /**
  * The node holds the engine's path instead of its bytes, because a model file is limited to 2 GiB.
  */
@@ -47,10 +45,10 @@ export function tensorRtModel(spec: TensorRtSpec, file: string): Uint8Array {
     main_context: { int: 1 },
     embed_mode: { int: BY_PATH },
     ep_cache_context: { string: file },
-    source: { string: SOURCE },
+    source: { string: TENSORRT_PROVIDER },
   };
   return encodeModel({
-    opsets: { '': 17, [CONTEXT_DOMAIN]: 1 },
+    opsets: { '': 17, [CONTRIB_DOMAIN]: 1 },
     graph: {
       name: 'tensorrt_plan',
       inputs: inputs.map((one) => valueOf('input', one)),
@@ -59,7 +57,7 @@ export function tensorRtModel(spec: TensorRtSpec, file: string): Uint8Array {
         {
           op: 'EPContext',
           name: 'EPContext',
-          domain: CONTEXT_DOMAIN,
+          domain: CONTRIB_DOMAIN,
           inputs: inputs.map(({ name }) => name),
           outputs: outputs.map(({ name }) => name),
           attributes,

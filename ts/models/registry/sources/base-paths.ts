@@ -1,6 +1,7 @@
 // TensorFlow Serving's base paths, each a model's folder of versions, with the models accepted at
 // the last scan. Control plane, main thread. Source: tfserving.md 3.3, 3.5.
 import { join } from 'node:path';
+import { ONNX_FILE, TRITON_CONFIG_FILE } from '../../../base/file-names.js';
 import { ErrorCode, ServalError } from '../../../base/errors.js';
 import { TENSORRT_PLATFORM, type ModelFormat } from '../../../importers/run/model-files.js';
 import { TABULAR_PLATFORMS } from '../../../model/platforms.js';
@@ -10,12 +11,10 @@ import type { ModelEntry } from '../../config/types.js';
 import type { ConfigProblem } from '../../../protobuf/problem.js';
 import { parseSignedVersion } from '../../../model/version-policy.js';
 import { readConfigText } from '../../../protobuf/text-format.js';
-import { TRITON_CONFIG_FILE } from './repository.js';
 import {
   checkModelName,
   listFolder,
   mapLimited,
-  MODEL_FILE,
   NO_CONFIG,
   scanVersions,
   unreadableModel,
@@ -124,7 +123,7 @@ async function scanBasePath(entry: ModelEntry, rules: BasePathRules): Promise<Fo
     {
       basePath,
       names,
-      modelFile: MODEL_FILE,
+      modelFile: ONNX_FILE,
       platform: '',
       policy: entry.versionPolicy,
       before,

@@ -3,17 +3,14 @@
 // reported with it and does not affect the others.
 import { createHash } from 'node:crypto';
 import { basename, extname, isAbsolute, join } from 'node:path';
+import { ONNX_FILE, TENSORRT_FILE, TRITON_CONFIG_FILE } from '../../../base/file-names.js';
 import { invalidArgument } from '../../../base/errors.js';
 import { MODELS_MAX } from '../../../base/limits.js';
 import { echo } from '../../../base/text.js';
 import { read } from '../../../protobuf/schema.js';
 import { readConfigText } from '../../../protobuf/text-format.js';
 import { readLabels } from '../../config/label-file.js';
-import {
-  modelFileOf,
-  TENSORRT_FILE,
-  TENSORRT_PLATFORM,
-} from '../../../importers/run/model-files.js';
+import { modelFileOf, TENSORRT_PLATFORM } from '../../../importers/run/model-files.js';
 import { NULL_BACKEND, TENSORRT_BACKEND } from '../../config/triton-checks.js';
 import { parseTritonConfig, versionPolicyOf } from '../../config/triton-config.js';
 import type { TritonConfigResult } from '../../config/triton-config.js';
@@ -26,7 +23,6 @@ import {
   listFolder,
   mapLimited,
   MODEL_EXTENSION,
-  MODEL_FILE,
   NO_CONFIG,
   parameterOf,
   requirePath,
@@ -47,7 +43,6 @@ export type {
   SourceKind,
 } from './scan.js';
 
-export const TRITON_CONFIG_FILE = 'config.pbtxt';
 /** Folder for recovered files in the root of a file system. */
 const LOST_AND_FOUND = 'lost+found';
 const SEARCHED_FOLDERS_MAX = 64;
@@ -99,7 +94,7 @@ export async function scanRepository(path: string, rules: ScanRules): Promise<So
     }
     const model = await scanRepositoryModel(path, name, rules);
     if (model !== undefined || extname(name) !== MODEL_EXTENSION) return model;
-    const where = join(path, basename(name, MODEL_EXTENSION), SINGLE_VERSION, MODEL_FILE);
+    const where = join(path, basename(name, MODEL_EXTENSION), SINGLE_VERSION, ONNX_FILE);
     problems.push(`${join(path, name)} is not served: in a repository it would be ${where}`);
     return undefined;
   });
@@ -314,7 +309,7 @@ function digest(parts: readonly string[]): string {
 /** Returns undefined if versions have no file. */
 function configuredFile(config: TritonConfig | undefined): string | undefined {
   if (config?.['backend'] === NULL_BACKEND) return undefined;
-  const standard = configuredPlatform(config) === TENSORRT_PLATFORM ? TENSORRT_FILE : MODEL_FILE;
+  const standard = configuredPlatform(config) === TENSORRT_PLATFORM ? TENSORRT_FILE : ONNX_FILE;
   return String(config?.['default_model_filename'] || standard);
 }
 

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import { lstat, readdir, stat } from 'node:fs/promises';
 import { basename, extname, join } from 'node:path';
+import { ONNX_FILE } from '../../../base/file-names.js';
 import { invalidArgument } from '../../../base/errors.js';
 import { MODEL_NAME_BYTES_MAX, VERSIONS_MAX } from '../../../base/limits.js';
 import type { BatchingParameters } from '../../../model/batching-parameters.js';
@@ -110,7 +111,6 @@ export const NO_CONFIG: FoundConfig = {
   revision: '',
 };
 
-export const MODEL_FILE = 'model.onnx';
 export const MODEL_EXTENSION = '.onnx';
 export const SCHEMA_FILE = 'schema.json';
 const TIMEZONE_PARAMETER = 'timezone';
@@ -277,7 +277,7 @@ async function onnxFileIn(path: string): Promise<string> {
   const names = await listFolder(path);
   if (names instanceof Error) return path;
   const models = names.filter((name) => extname(name) === MODEL_EXTENSION);
-  const found = [basename(path), MODEL_FILE].find((name) => models.includes(name));
+  const found = [basename(path), ONNX_FILE].find((name) => models.includes(name));
   const only = models.length === 1 ? models[0] : undefined;
   return join(path, found ?? only ?? '');
 }

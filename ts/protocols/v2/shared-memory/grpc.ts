@@ -1,5 +1,10 @@
 // Triton's shared memory calls of inference.GRPCInferenceService. Control plane; the listener's
 // thread forwards them. Source: proto/wire/inference.proto; v2-protocol.md 2, 11.
+import {
+  SYSTEM_SHARED_MEMORY_STATUS_REQUEST,
+  SYSTEM_SHARED_MEMORY_REGISTER_REQUEST as SYSTEM_REGION,
+  CUDA_SHARED_MEMORY_REGISTER_REQUEST as CUDA_REGION,
+} from '../../../protobuf/generated/inference-fields.js';
 import { SHARED_MEMORY, SHARED_MEMORY_CHANGE, type CallKind } from '../../../access/groups.js';
 import type { SharedMemoryControl } from '../../control.js';
 import type { CudaRegion, SharedRegion } from '../../../model/engine-api.js';
@@ -20,7 +25,7 @@ function readName(message: Buffer, messageName: string): string {
   const reader = exactReader(message, messageName);
   let name = '';
   while (reader.next()) {
-    if (reader.field === 1) name = reader.string();
+    if (reader.field === SYSTEM_SHARED_MEMORY_STATUS_REQUEST.name) name = reader.string();
     else reader.skip();
   }
   return name;
@@ -33,10 +38,10 @@ function readRegion(message: Buffer): SharedRegion {
   let offset = 0;
   let byteSize = 0;
   while (reader.next()) {
-    if (reader.field === 1) name = reader.string();
-    else if (reader.field === 2) key = reader.string();
-    else if (reader.field === 3) offset = reader.number();
-    else if (reader.field === 4) byteSize = reader.number();
+    if (reader.field === SYSTEM_REGION.name) name = reader.string();
+    else if (reader.field === SYSTEM_REGION.key) key = reader.string();
+    else if (reader.field === SYSTEM_REGION.offset) offset = reader.number();
+    else if (reader.field === SYSTEM_REGION.byteSize) byteSize = reader.number();
     else reader.skip();
   }
   return sharedRegion(name, key, offset, byteSize);
@@ -49,10 +54,10 @@ function readCudaRegion(message: Buffer): { region: CudaRegion; handle: Uint8Arr
   let device = 0;
   let byteSize = 0;
   while (reader.next()) {
-    if (reader.field === 1) name = reader.string();
-    else if (reader.field === 2) handle = reader.view();
-    else if (reader.field === 3) device = Number(reader.int64());
-    else if (reader.field === 4) byteSize = reader.number();
+    if (reader.field === CUDA_REGION.name) name = reader.string();
+    else if (reader.field === CUDA_REGION.rawHandle) handle = reader.view();
+    else if (reader.field === CUDA_REGION.deviceId) device = Number(reader.int64());
+    else if (reader.field === CUDA_REGION.byteSize) byteSize = reader.number();
     else reader.skip();
   }
   return { region: cudaRegion(name, device, byteSize), handle };

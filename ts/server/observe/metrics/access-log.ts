@@ -1,5 +1,6 @@
 // Writes the engine's access log lines to their file. Control plane, main thread: one per process.
 // The engine samples and formats; this fetches the lines five times a second and appends them.
+import { ACCESS_CODES_MAX, ACCESS_PROTOCOLS_MAX } from '../../../base/limits.js';
 import type { FileHandle } from 'node:fs/promises';
 import { ERRORS, ErrorCode, ServalError, type ErrorRow, reasonOf } from '../../../base/errors.js';
 import type { Logger } from '../../../base/logger.js';
@@ -38,9 +39,7 @@ async function openSink(path: string): Promise<Sink> {
   return path === '-' ? stderrSink : fileSink(await openOwn(path, 'append'));
 }
 
-/** Matches native/stats/access_log.h, like the three constants below. */
-const PROTOCOLS_MAX = 16;
-const CODES_MAX = 32;
+/** A status that the table does not have, for native/stats/access_log.h. */
 const UNKNOWN_STATUS = 0xffff;
 const V1_PROTOCOLS: readonly number[] = [V1_PREDICT, V1_CLASSIFY, V1_REGRESS];
 
@@ -51,13 +50,13 @@ function columnOf(protocol: number): keyof Omit<ErrorRow, 'name'> {
 
 /**
  * The wire status of each protocol for each error code, for the engine's lines: u16 at protocol *
- * CODES_MAX + code.
+ * ACCESS_CODES_MAX + code.
  */
 export function wireStatuses(): Buffer {
-  const statuses = new Uint16Array(PROTOCOLS_MAX * CODES_MAX).fill(UNKNOWN_STATUS);
+  const statuses = new Uint16Array(ACCESS_PROTOCOLS_MAX * ACCESS_CODES_MAX).fill(UNKNOWN_STATUS);
   for (const [code, row] of Object.entries(ERRORS)) {
-    for (let protocol = 0; protocol < PROTOCOLS_MAX; protocol += 1) {
-      statuses[protocol * CODES_MAX + Number(code)] = row[columnOf(protocol)];
+    for (let protocol = 0; protocol < ACCESS_PROTOCOLS_MAX; protocol += 1) {
+      statuses[protocol * ACCESS_CODES_MAX + Number(code)] = row[columnOf(protocol)];
     }
   }
   return Buffer.from(statuses.buffer);

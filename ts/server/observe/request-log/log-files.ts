@@ -4,11 +4,14 @@
 import { constants } from 'node:fs';
 import { mkdir, open, readdir, unlink, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { openFolder, type OpenFolder } from '../../../base/own-file.js';
+import {
+  openFolder,
+  type OpenFolder,
+  OWN_FILE_MODE,
+  OWN_FOLDER_MODE,
+} from '../../../base/own-file.js';
 
 /** Requests contain client data, so only the owner may read them. */
-const FILE_MODE = 0o600;
-const FOLDER_MODE = 0o700;
 const NAMES_TRIED = 100;
 const TIME = /^\d{8}T\d{9}Z$/;
 
@@ -43,7 +46,7 @@ interface Current {
 const WRITING = constants.O_WRONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 const openLogFile: OpenFile = (path, isNew) =>
-  open(path, isNew ? WRITING | constants.O_CREAT | constants.O_EXCL : WRITING, FILE_MODE);
+  open(path, isNew ? WRITING | constants.O_CREAT | constants.O_EXCL : WRITING, OWN_FILE_MODE);
 
 /** The time in a file's name; names sort chronologically. */
 export function fileTime(ms: number): string {
@@ -154,7 +157,7 @@ export class LogFiles {
 
   async #begin(): Promise<{ current: Current; file: LogFile }> {
     const { prefix, makesFolder } = this.#options;
-    if (makesFolder) await mkdir(dirname(prefix), { recursive: true, mode: FOLDER_MODE });
+    if (makesFolder) await mkdir(dirname(prefix), { recursive: true, mode: OWN_FOLDER_MODE });
     return this.#inFolder((at) => this.#beginIn(at));
   }
 

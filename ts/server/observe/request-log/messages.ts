@@ -1,6 +1,24 @@
 // Converts messages of V2 and of TensorFlow Serving's Predict to JSON text with a list of tensors,
 // in V2's form. Control plane, main thread; pure. Errors: ServalError if the bytes are not such a
 // message. Source: proto/wire/inference.proto; tfserving.md 2.
+import {
+  PREDICT_REQUEST,
+  PREDICT_RESPONSE,
+} from '../../../protobuf/generated/tensorflow-serving-fields.js';
+import {
+  TENSOR_PROTO,
+  TENSOR_SHAPE_PROTO,
+  TENSOR_SHAPE_PROTO_DIM as DIM,
+} from '../../../protobuf/generated/tensorflow-fields.js';
+import {
+  INFER_PARAMETER,
+  MODEL_INFER_REQUEST_INFER_INPUT_TENSOR as INPUT_TENSOR,
+  MODEL_INFER_REQUEST_INFER_REQUESTED_OUTPUT_TENSOR as REQUESTED_OUTPUT,
+  MODEL_INFER_REQUEST,
+  MODEL_INFER_RESPONSE,
+  MODEL_STREAM_INFER_RESPONSE,
+} from '../../../protobuf/generated/inference-fields.js';
+import { MAP_ENTRY } from '../../../protobuf/generated/map-entry-fields.js';
 import { DATA_TYPES, dataTypeOf, dtypeOfCode } from '../../../model/datatype.js';
 import type { DataType } from '../../../model/datatype.js';
 import type { Datatype } from '../../../model/snapshot.js';
@@ -15,9 +33,16 @@ interface V2Fields {
   readonly raw: number;
   readonly member: 'inputs' | 'outputs';
 }
-const REQUEST: V2Fields = { tensors: 5, raw: 7, member: 'inputs' };
-const RESPONSE: V2Fields = { tensors: 5, raw: 6, member: 'outputs' };
-const INFER_RESPONSE = 2;
+const REQUEST: V2Fields = {
+  tensors: MODEL_INFER_REQUEST.inputs,
+  raw: MODEL_INFER_REQUEST.rawInputContents,
+  member: 'inputs',
+};
+const RESPONSE: V2Fields = {
+  tensors: MODEL_INFER_RESPONSE.outputs,
+  raw: MODEL_INFER_RESPONSE.rawOutputContents,
+  member: 'outputs',
+};
 const UNKNOWN: DataType = DATA_TYPES.resource;
 
 const typeOf = (datatype: string): DataType => dataTypeOf(datatype as Datatype) ?? UNKNOWN;
@@ -41,8 +66,9 @@ function parameterText(reader: WireReader): string {
   let key = '';
   let value = 'null';
   while (reader.next()) {
-    if (reader.field === 1) key = reader.string();
-    else if (reader.field === 2) value = parameterValue(reader.nested('InferParameter'));
+    if (reader.field === MAP_ENTRY.key) key = reader.string();
+    else if (reader.field === MAP_ENTRY.value)
+      value = parameterValue(reader.nested('InferParameter'));
     else reader.skip();
   }
   return `${JSON.stringify(key)}:${value}`;
@@ -51,14 +77,15 @@ function parameterText(reader: WireReader): string {
 function parameterValue(reader: WireReader): string {
   let value = 'null';
   while (reader.next()) {
-    if (reader.field === 1) value = String(reader.number() !== 0);
-    else if (reader.field === 2) value = String(reader.int64());
-    else if (reader.field === 3) value = JSON.stringify(reader.string());
-    else if (reader.field === 4) {
+    if (reader.field === INFER_PARAMETER.boolParam) value = String(reader.number() !== 0);
+    else if (reader.field === INFER_PARAMETER.int64Param) value = String(reader.int64());
+    else if (reader.field === INFER_PARAMETER.stringParam) value = JSON.stringify(reader.string());
+    else if (reader.field === INFER_PARAMETER.doubleParam) {
       const bytes = reader.fixed(8);
       const double = new DataView(bytes.buffer, bytes.byteOffset, 8).getFloat64(0, true);
       value = Number.isFinite(double) ? String(double) : `"${double}"`;
-    } else if (reader.field === 5) value = String(BigInt.asUintN(64, reader.int64()));
+    } else if (reader.field === INFER_PARAMETER.uint64Param)
+      value = String(BigInt.asUintN(64, reader.int64()));
     else reader.skip();
   }
   return value;
@@ -73,14 +100,15 @@ function readTensor(reader: WireReader): V2Tensor {
   const shape: bigint[] = [];
   const parameters: string[] = [];
   while (reader.next()) {
-    if (reader.field === 1) name = reader.string();
-    else if (reader.field === 2) datatype = reader.string();
-    else if (reader.field === 3) {
+    if (reader.field === INPUT_TENSOR.name) name = reader.string();
+    else if (reader.field === INPUT_TENSOR.datatype) datatype = reader.string();
+    else if (reader.field === INPUT_TENSOR.shape) {
       reader.varints(({ low, high }) => {
         shape.push(BigInt.asIntN(64, (BigInt(high) << 32n) | BigInt(low)));
       });
-    } else if (reader.field === 4) parameters.push(parameterText(reader.nested('parameters')));
-    else if (reader.field === 5) contents = reader.view();
+    } else if (reader.field === INPUT_TENSOR.parameters)
+      parameters.push(parameterText(reader.nested('parameters')));
+    else if (reader.field === INPUT_TENSOR.contents) contents = reader.view();
     else reader.skip();
   }
   return { name, datatype, shape, parameters: parametersMember(parameters), contents };
@@ -90,8 +118,9 @@ function requestedOutputText(reader: WireReader): string {
   let name = '';
   const parameters: string[] = [];
   while (reader.next()) {
-    if (reader.field === 1) name = reader.string();
-    else if (reader.field === 2) parameters.push(parameterText(reader.nested('parameters')));
+    if (reader.field === REQUESTED_OUTPUT.name) name = reader.string();
+    else if (reader.field === REQUESTED_OUTPUT.parameters)
+      parameters.push(parameterText(reader.nested('parameters')));
     else reader.skip();
   }
   return `{"name":${JSON.stringify(name)}${parametersMember(parameters)}}`;
@@ -119,8 +148,9 @@ function v2Text(message: Uint8Array, fields: V2Fields, max: ValuesMax): string {
   while (reader.next()) {
     if (reader.field === fields.tensors) tensors.push(readTensor(reader.nested('tensor')));
     else if (reader.field === fields.raw) raws.push(reader.view());
-    else if (reader.field === 4) parameters.push(parameterText(reader.nested('parameters')));
-    else if (fields === REQUEST && reader.field === 6) {
+    else if (reader.field === MODEL_INFER_REQUEST.parameters)
+      parameters.push(parameterText(reader.nested('parameters')));
+    else if (fields === REQUEST && reader.field === MODEL_INFER_REQUEST.outputs) {
       outputs.push(requestedOutputText(reader.nested('outputs')));
     } else reader.skip();
   }
@@ -145,7 +175,8 @@ export function v2StreamText(message: Uint8Array, max: ValuesMax): string {
   const reader = new WireReader(message, 'ModelStreamInferResponse');
   let text = '{}';
   while (reader.next()) {
-    if (reader.field === INFER_RESPONSE) text = v2ResponseText(reader.view(), max);
+    if (reader.field === MODEL_STREAM_INFER_RESPONSE.inferResponse)
+      text = v2ResponseText(reader.view(), max);
     else reader.skip();
   }
   return text;
@@ -157,16 +188,17 @@ function tensorProtoText(name: string, bytes: Uint8Array, max: ValuesMax): strin
   const shape: bigint[] = [];
   const head = new WireReader(bytes, 'TensorProto');
   while (head.next()) {
-    if (head.field === 1) {
+    if (head.field === TENSOR_PROTO.dtype) {
       const dtype = dtypeOfCode(head.number());
       type = dtype === undefined ? UNKNOWN : DATA_TYPES[dtype];
-    } else if (head.field === 2) readShape(head.nested('TensorShapeProto'), shape);
+    } else if (head.field === TENSOR_PROTO.tensorShape)
+      readShape(head.nested('TensorShapeProto'), shape);
     else head.skip();
   }
   const values = new TensorValues(type, max);
   const reader = new WireReader(bytes, 'TensorProto');
   while (reader.next()) {
-    if (reader.field === 4) values.addRaw(reader.view());
+    if (reader.field === TENSOR_PROTO.tensorContent) values.addRaw(reader.view());
     else if (reader.field === type.valueField) values.addField(reader);
     else reader.skip();
   }
@@ -175,14 +207,14 @@ function tensorProtoText(name: string, bytes: Uint8Array, max: ValuesMax): strin
 
 function readShape(reader: WireReader, shape: bigint[]): void {
   while (reader.next()) {
-    if (reader.field !== 2) {
+    if (reader.field !== TENSOR_SHAPE_PROTO.dim) {
       reader.skip();
       continue;
     }
     const dim = reader.nested('Dim');
     let size = 0n;
     while (dim.next()) {
-      if (dim.field === 1) size = dim.int64();
+      if (dim.field === DIM.size) size = dim.int64();
       else dim.skip();
     }
     shape.push(size);
@@ -191,14 +223,16 @@ function readShape(reader: WireReader, shape: bigint[]): void {
 
 function predictText(message: Uint8Array, isRequest: boolean, max: ValuesMax): string {
   const reader = new WireReader(message, isRequest ? 'PredictRequest' : 'PredictResponse');
-  const [tensors, model] = isRequest ? [2, 1] : [1, 2];
+  const tensors = isRequest ? PREDICT_REQUEST.inputs : PREDICT_RESPONSE.outputs;
+  const model = isRequest ? PREDICT_REQUEST.modelSpec : PREDICT_RESPONSE.modelSpec;
   const spec = emptyModelSpec();
   const texts: string[] = [];
   const filter: string[] = [];
   while (reader.next()) {
     if (reader.field === tensors) texts.push(entryText(reader.nested('entry'), max));
     else if (reader.field === model) readModelSpec(reader.nested('ModelSpec'), spec);
-    else if (isRequest && reader.field === 3) filter.push(reader.string());
+    else if (isRequest && reader.field === PREDICT_REQUEST.outputFilter)
+      filter.push(reader.string());
     else reader.skip();
   }
   const named = [
@@ -214,8 +248,8 @@ function entryText(reader: WireReader, max: ValuesMax): string {
   let name = '';
   let tensor = new Uint8Array();
   while (reader.next()) {
-    if (reader.field === 1) name = reader.string();
-    else if (reader.field === 2) tensor = new Uint8Array(reader.view());
+    if (reader.field === MAP_ENTRY.key) name = reader.string();
+    else if (reader.field === MAP_ENTRY.value) tensor = new Uint8Array(reader.view());
     else reader.skip();
   }
   return tensorProtoText(name, tensor, max);

@@ -1,9 +1,9 @@
 // Tensor values as JSON text, up to a maximum number. Control plane, main thread; pure.
+import { LENGTH_BYTES } from '../../../model/infer/tensor.js';
 import type { DataType } from '../../../model/datatype.js';
 import type { WireReader } from '../../../protobuf/reader.js';
 import type { ValuesMax } from '../../../config/observation/request-log-settings.js';
 
-const LENGTH_BYTES = 4;
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
 /** NaN and the infinities as in protobuf's JSON. */

@@ -1,9 +1,8 @@
 // Records of TFRecord files. Control plane, main thread; pure. ts/models/warmup/tf-record.ts reads
 // them. Source: tfserving.md 3.6 (uint64 length, its masked CRC-32C, the data, its masked CRC-32C).
+import { CRC_BYTES, LENGTH_BYTES } from '../../../models/warmup/tf-record.js';
 import { crc32c, maskCrc } from '../../../protobuf/crc32c.js';
 
-const LENGTH_BYTES = 8;
-const CRC_BYTES = 4;
 const DATA_AT = LENGTH_BYTES + CRC_BYTES;
 
 /** One record with this data. */

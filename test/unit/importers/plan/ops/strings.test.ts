@@ -108,7 +108,7 @@ test('a string map, with and without a default', () => {
     );
   assert.deepEqual(run({ handleInvalid: 'keep', defaultValue: -1 }), [1.5, 0.5, -1]);
   assert.deepEqual(run({ handleInvalid: 'keep' }), [1.5, 0.5, 0]);
-  assert.throws(() => run({}), /row 2: column 'x': no value is known of 'zz'/);
+  assert.throws(() => run({}), /row 2: column 'x': there is no value for 'zz'/);
 });
 
 test('a regex indexer takes the first expression that is found', () => {
@@ -127,7 +127,7 @@ test('a regex indexer takes the first expression that is found', () => {
       ),
     );
   assert.deepEqual(run(['xaab c', 'aab', 'xb\x0Bc', 'c', 'zz'], 1), [7, 5, 7, 9, 1]);
-  assert.throws(() => run(['zz']), /no expression is found in the text/);
+  assert.throws(() => run(['zz']), /the text contains none of the expressions/);
 });
 
 test('expressions of Java run, and those that Java refuses are reported at load', () => {
@@ -174,6 +174,6 @@ test('a number map', () => {
     run({ missing: -1, other: -2 }, 0, -0, 1, 2, 3, null),
     [0.5, 0.5, 10, 20, -2, -1],
   );
-  assert.throws(() => run({ missing: -1 }, 3), /nothing is known of 3\.0/);
+  assert.throws(() => run({ missing: -1 }, 3), /there is no entry for 3\.0/);
   assert.throws(() => run({ other: -1 }, null), /column 'x' is missing/);
 });

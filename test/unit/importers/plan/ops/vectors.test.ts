@@ -100,10 +100,7 @@ test('an assembler and what is missing or NaN', () => {
     [1, 1, 2],
     [NaN, NaN, NaN],
   ]);
-  assert.throws(
-    () => assembled(fields(1, null), 'keep'),
-    /how many values it would have is not known/,
-  );
+  assert.throws(() => assembled(fields(1, null), 'keep'), /its size is not known/);
   assert.deepEqual(assembled(fields(NaN, [0, 0]), 'nan'), [
     [1, 1, 2],
     [NaN, 0, 0],
@@ -194,9 +191,9 @@ test('a vector indexer', () => {
   assert.deepEqual(run('keep', [7, 0, 3]), [[3, 0, 2]]);
   assert.throws(
     () => run('error', [3, 0, 0], [6, 0, 0]),
-    /row 1: .*6\.0 is no category of feature 0/,
+    /row 1: .*6\.0 is not a category of feature 0/,
   );
-  assert.throws(() => run('skip', [3, 0, NaN]), /NaN is no category of feature 2/);
+  assert.throws(() => run('skip', [3, 0, NaN]), /NaN is not a category of feature 2/);
   assert.throws(() => run('keep', [3, 0]), /expected a vector of 3 values, got 2/);
 });
 
@@ -239,11 +236,11 @@ test('an interaction with categories', () => {
   ]);
   assert.throws(
     () => interacted({ c: doubles(2), v: vectors([0, 0]) }, sizes),
-    /2\.0 is no index below 2/,
+    /2\.0 is not an index below 2/,
   );
   assert.throws(
     () => interacted({ c: doubles(0.5), v: vectors([0, 0]) }, sizes),
-    /0\.5 is no index/,
+    /0\.5 is not an index/,
   );
   assert.throws(
     () => interacted({ c: doubles(null), v: vectors([0, 0]) }, sizes),
@@ -363,5 +360,5 @@ test('hashes of neighbourhoods', () => {
       Math.min(hash(1n, 3n, 2038074742n), hash(2n, 3n, 2038074742n)),
     ],
   ]);
-  assert.throws(() => least([0, 0]), /a vector of zeros only/);
+  assert.throws(() => least([0, 0]), /a vector with a value other than 0/);
 });

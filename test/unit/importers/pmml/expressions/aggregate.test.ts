@@ -60,7 +60,7 @@ test('has a count and nothing else for no values', async () => {
       answers(text(ask('out', name, 'x')), given),
       (error) =>
         error instanceof PlanError &&
-        error.message.includes(`row 0: function ${name}: there are no values`),
+        error.message.includes(`row 0: function ${name}: expected values, got none`),
     );
     const { columns: left, refused } = await answers(text(ask('out', name, 'x')), given, {
       nullForInvalid: true,
@@ -72,7 +72,7 @@ test('has a count and nothing else for no values', async () => {
 test('a sum of integers that is none is refused', async () => {
   await assert.rejects(
     answers(text(ask('out', 'sum', 'n')), { n: [[2147483647, 1]] }),
-    /row 0: function sum: the result is no 32-bit integer/,
+    /row 0: function sum: the result is not a 32-bit integer/,
   );
 });
 

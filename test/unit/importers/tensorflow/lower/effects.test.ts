@@ -47,7 +47,7 @@ function effectsOf(of: FlatGraph, ...functions: FlatFunction[]): string[] {
   return [...effects.of(of)].sort();
 }
 
-test('a graph that assigns nothing has none', () => {
+test('finds no effects in a graph without assignments', () => {
   assert.deepEqual(
     effectsOf(
       graph(
@@ -60,7 +60,7 @@ test('a graph that assigns nothing has none', () => {
   );
 });
 
-test('an assignment, and all that comes after it by data or control', () => {
+test('finds an assignment and all nodes after it by data or control', () => {
   const ops = ['Assign', 'AssignAdd', 'AssignSubVariableOp', 'ResourceScatterAdd', 'CountUpTo'];
   for (const op of ops) {
     assert.deepEqual(
@@ -81,7 +81,7 @@ test('an assignment, and all that comes after it by data or control', () => {
   }
 });
 
-test('assignments inside branches and loops, functions in functions', () => {
+test('finds assignments inside branches, loops and nested functions', () => {
   const inner = body('inner', node('set', 'AssignVariableOp'));
   const middle = body(
     'middle',
@@ -109,7 +109,7 @@ test('assignments inside branches and loops, functions in functions', () => {
   );
 });
 
-test('a cycle ends', () => {
+test('terminates on a cycle', () => {
   assert.deepEqual(
     effectsOf(
       graph(node('set', 'AssignAdd', ['b']), node('a', 'Neg', ['set']), node('b', 'Neg', ['a'])),

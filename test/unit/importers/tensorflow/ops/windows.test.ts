@@ -117,18 +117,18 @@ describe('the form of windows', () => {
   const TURNED = ['Transpose', 'Transpose', 'Conv', 'Transpose'];
   const nodes = (...given: Parameters<typeof lowerOne>) => lowerOne(...given).nodes;
 
-  test('a convolution turns its operands and its result', () =>
+  test('a convolution transposes its operands and its result', () =>
     assert.deepEqual(nodes('Conv2D', [image, filter], same()), TURNED));
-  test('channels first are not turned', () =>
+  test('channels first are not transposed', () =>
     assert.deepEqual(
       nodes('Conv2D', [tensor('float', [U, 3, 7, 6]), filter], same({ data_format: text('NCHW') })),
       ['Transpose', 'Conv'],
     ));
-  test('a dilated one by 1 needs no sizes', () =>
+  test('a dilation of 1 needs no sizes', () =>
     assert.ok(
       !nodes('Conv2D', [free, filter], same({ dilations: ints([1, 2, 2, 1]) })).includes('Pad'),
     ));
-  test('a pool that skips rows of sizes that are not known is padded before', () =>
+  test('pads before a pool that skips rows of unknown sizes', () =>
     assert.ok(
       nodes(
         'MaxPool',
@@ -230,7 +230,7 @@ describe('refusals of windows', () => {
       () => refusal('_FusedConv2D', [image, filter, bias], fused(['BiasAdd', 'Cosh'], 1)),
     ],
     [
-      'operands that nothing takes',
+      'surplus operands',
       'num_args: expected 1, the operands of fused_ops, got 2',
       () => refusal('_FusedConv2D', [image, filter, bias, bias], fused(['BiasAdd'], 2)),
     ],

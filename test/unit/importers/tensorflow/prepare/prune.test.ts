@@ -44,7 +44,7 @@ function needed(graph: FlatGraph, roots: string, feeds = ''): string {
   return [...reachable(graph, refs(roots), refs(feeds))].join(' ');
 }
 
-test('nodes come after what they need, once', () => {
+test('orders each node once, after its dependencies', () => {
   const graph = graphOf('a A', 'b B a', 'c C b a', 'd D c b', 'e E a');
   assert.equal(needed(graph, 'd'), 'a b c d');
   assert.equal(needed(graph, 'e d'), 'a e b c d');
@@ -52,7 +52,7 @@ test('nodes come after what they need, once', () => {
   assert.equal(needed(graph, ''), '');
 });
 
-test('fed tensors are not followed, other outputs of their node are', () => {
+test('follows other outputs of a node whose tensor is fed', () => {
   const graph = graphOf('p Parse in', 'in Placeholder', 'x Identity p', 'y Add x:0 p:1');
   assert.equal(needed(graph, 'y'), 'in p x y');
   assert.equal(needed(graph, 'y', 'x p:1'), 'y');
@@ -61,7 +61,7 @@ test('fed tensors are not followed, other outputs of their node are', () => {
   assert.equal(needed(graph, 'y', 'y'), '');
 });
 
-test('control edges lead to nodes that change state and what those need, no further', () => {
+test('follows control edges to state changes and their dependencies only', () => {
   const graph = graphOf(
     'v VarHandleOp',
     'one Const',
@@ -104,14 +104,14 @@ test('keeps needed nodes that a control edge reaches first', () => {
   assert.equal(needed(graph, 'end'), 'v x mid set late mid2 end');
 });
 
-test('which nodes change state can be told from outside', () => {
+test('accepts the nodes that change state from the caller', () => {
   const graph = graphOf('x X', 'branch If x', 'out Identity x ^branch');
   assert.equal(needed(graph, 'out'), 'x out');
   const all = reachable(graph, [refOf('out')], [], ({ op }) => op === 'If');
   assert.deepEqual([...all], ['x', 'branch', 'out']);
 });
 
-test('loops of TensorFlow 1 are walked once; other circles are errors', () => {
+test('walks loops of TensorFlow 1 once; refuses other cycles', () => {
   const loop = graphOf(
     'start Enter',
     'm Merge start next',

@@ -50,7 +50,7 @@ const lowerRegexTokenizer: Lower = (stage) => {
   );
 };
 
-// Languages whose upper and lower case are not those of all others.
+// Languages with their own rules for upper and lower case.
 const OTHER_CASE = /^(?:tr|az|lt)(?:[_-]|$)/;
 
 const lowerStopWords: Lower = (stage) => {

@@ -1,5 +1,5 @@
-// Spark's stages that put vectors together and take them apart. Importer's worker thread.
-// Source: tabular.md 5.2, 5.3
+// Spark's stages that assemble and split vectors. Importer's worker thread. Source: tabular.md 5.2,
+// 5.3
 import {
   bucketedRandomProjectionLsh,
   interaction,

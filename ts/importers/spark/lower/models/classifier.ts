@@ -62,7 +62,7 @@ const DEFAULT_NAMES: Readonly<Record<string, string>> = {
   topicDistributionCol: 'topicDistribution',
 };
 
-/** The columns that these parameters name, as the stage's answer. */
+/** The columns that these parameters name, as the stage's outputs. */
 export function predictsAs(stage: Stage, params: readonly string[]): void {
   const names = params.map((param) => stage.params.text(param, DEFAULT_NAMES[param] ?? ''));
   stage.predicts(names.filter((name) => name !== ''));

@@ -15,7 +15,7 @@ import {
   thresholdsOf,
 } from './classifier.js';
 
-/** One number in the metadata beside the parameters. */
+/** A number in the metadata, outside the parameters. */
 function extra(stage: Stage, name: string): number {
   return integerCell(stage.metadata.extra(name), name);
 }

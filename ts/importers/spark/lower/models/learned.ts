@@ -92,7 +92,7 @@ const lowerPerceptron: Lower = async (stage) => {
 const DISTANCES = ['euclidean', 'cosine'] as const;
 const distanceOf = (stage: Stage) => stage.params.choice('distanceMeasure', DISTANCES, 'euclidean');
 
-/** Vectors of one length, one behind the other. */
+/** Concatenates vectors of one length. */
 function joined(vectors: readonly Float64Array[], what: string): [Float64Array, number] {
   const size = vectors[0]?.length ?? 0;
   if (size === 0) throw new StageProblem(`${what}: expected values, got none`);

@@ -40,7 +40,7 @@ function countOf(stage: Stage): number {
   throw new StageProblem(`${classes} classes`);
 }
 
-/** The scores of one class's model, which takes the features of them all. */
+/** The scores of one class's model, which reads the same features as all others. */
 async function scoresOf(stage: Stage, index: number, features: string): Promise<Column> {
   const name = `${stage.metadata.uid}.model_${index}.rawPrediction`;
   const folder = (await stage.folder.child(`model_${index}`)).withParams({

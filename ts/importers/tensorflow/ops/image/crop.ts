@@ -1,5 +1,6 @@
 // Boxes cropped from images and resized. Importer's worker thread. Source:
 // tensorflow/core/kernels/image/crop_and_resize_op.cc.
+import { CONTRIB_DOMAIN } from '../../../../model/onnx-names.js';
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 import { add, div, less, mul, not, oneUnlessAny, or, sub, where } from '../arithmetic/algebra.js';
@@ -8,8 +9,6 @@ import { type Dim, dimOf, subDims } from '../conv/dims.js';
 import { ofRank, toChannelsFirst, toChannelsLast } from '../conv/layout.js';
 import { positions, sizeScalar } from './matrices.js';
 import { pixelsAt } from './pixels.js';
-
-const CONTRIB = 'com.microsoft';
 
 /**
  * The image index of each box; the request fails if there is no such image, which the runtime does
@@ -99,7 +98,7 @@ const cropAndResize: Lowering = (cx) => {
       mode: { string: 'bilinear' },
       extrapolation_value: { float: cx.float('extrapolation_value', 0) },
     },
-    CONTRIB,
+    CONTRIB_DOMAIN,
   );
   return crops === undefined ? cx.fail('has no output') : toChannelsLast(cx, crops);
 };

@@ -1,6 +1,16 @@
 // The fields of messages by their descriptors: a FileDescriptorSet in the graph, and those of
 // tf.train.Example, which TensorFlow has built in. Importer's worker thread; pure. Source:
 // google/protobuf/descriptor.proto.
+import {
+  FILE_DESCRIPTOR_SET,
+  FILE_DESCRIPTOR_PROTO,
+  DESCRIPTOR_PROTO,
+  ENUM_DESCRIPTOR_PROTO,
+  ENUM_VALUE_DESCRIPTOR_PROTO,
+  FIELD_DESCRIPTOR_PROTO,
+  FIELD_OPTIONS,
+  FIELD_DESCRIPTOR_PROTO_LABEL as LABEL,
+} from '../../../../protobuf/generated/descriptor-fields.js';
 import { WireReader } from '../../../../protobuf/reader.js';
 
 /** FieldDescriptorProto.Type. */
@@ -57,14 +67,13 @@ interface Tables {
 }
 
 const NESTING_MAX = 64;
-const REPEATED = 3;
 
 /** Errors: ModelInvalid: not a FileDescriptorSet. */
 export function readDescriptors(bytes: Uint8Array): Descriptors {
   const tables: Tables = { messages: new Map(), enums: new Map(), extensions: new Map() };
   const set = new WireReader(bytes, 'FileDescriptorSet');
   while (set.next()) {
-    if (set.field === 1) readFile(set.nested('FileDescriptorProto'), tables);
+    if (set.field === FILE_DESCRIPTOR_SET.file) readFile(set.nested('FileDescriptorProto'), tables);
     else set.skip();
   }
   return tables;
@@ -75,15 +84,17 @@ function readFile(reader: WireReader, tables: Tables): void {
   let scope = '';
   let isProto3 = false;
   while (head.next()) {
-    if (head.field === 2) scope = head.string();
-    else if (head.field === 12) isProto3 = head.string() === 'proto3';
+    if (head.field === FILE_DESCRIPTOR_PROTO.package) scope = head.string();
+    else if (head.field === FILE_DESCRIPTOR_PROTO.syntax) isProto3 = head.string() === 'proto3';
     else head.skip();
   }
   const inside: Inside = { tables, isProto3, depth: 0 };
   while (reader.next()) {
-    if (reader.field === 4) readMessage(reader.nested('DescriptorProto'), scope, inside);
-    else if (reader.field === 5) readEnum(reader.nested('EnumDescriptorProto'), scope, tables);
-    else if (reader.field === 7) addExtension(reader, scope, inside);
+    if (reader.field === FILE_DESCRIPTOR_PROTO.messageType)
+      readMessage(reader.nested('DescriptorProto'), scope, inside);
+    else if (reader.field === FILE_DESCRIPTOR_PROTO.enumType)
+      readEnum(reader.nested('EnumDescriptorProto'), scope, tables);
+    else if (reader.field === FILE_DESCRIPTOR_PROTO.extension) addExtension(reader, scope, inside);
     else reader.skip();
   }
 }
@@ -101,13 +112,13 @@ function readMessage(reader: WireReader, scope: string, inside: Inside): void {
   const fields: ProtoField[] = [];
   const inner = { ...inside, depth: inside.depth + 1 };
   while (reader.next()) {
-    if (reader.field === 2) {
+    if (reader.field === DESCRIPTOR_PROTO.field) {
       fields.push(readField(reader.nested('FieldDescriptorProto'), inside.isProto3));
-    } else if (reader.field === 3 && inner.depth < NESTING_MAX) {
+    } else if (reader.field === DESCRIPTOR_PROTO.nestedType && inner.depth < NESTING_MAX) {
       readMessage(reader.nested('DescriptorProto'), full, inner);
-    } else if (reader.field === 4) {
+    } else if (reader.field === DESCRIPTOR_PROTO.enumType) {
       readEnum(reader.nested('EnumDescriptorProto'), full, inside.tables);
-    } else if (reader.field === 6) {
+    } else if (reader.field === DESCRIPTOR_PROTO.extension) {
       addExtension(reader, full, inside);
     } else {
       reader.skip();
@@ -124,7 +135,7 @@ function addExtension(reader: WireReader, scope: string, { tables, isProto3 }: I
 function nameOf(reader: WireReader): string {
   let name = '';
   while (reader.next()) {
-    if (reader.field === 1) name = reader.string();
+    if (reader.field === DESCRIPTOR_PROTO.name) name = reader.string();
     else reader.skip();
   }
   return name;
@@ -134,8 +145,9 @@ function readEnum(reader: WireReader, scope: string, tables: Tables): void {
   let name = '';
   const values: [string, number][] = [];
   while (reader.next()) {
-    if (reader.field === 1) name = reader.string();
-    else if (reader.field === 2) values.push(readEnumValue(reader.nested('EnumValue')));
+    if (reader.field === ENUM_DESCRIPTOR_PROTO.name) name = reader.string();
+    else if (reader.field === ENUM_DESCRIPTOR_PROTO.value)
+      values.push(readEnumValue(reader.nested('EnumValue')));
     else reader.skip();
   }
   tables.enums.set(within(scope, name), values);
@@ -145,8 +157,8 @@ function readEnumValue(reader: WireReader): [string, number] {
   let name = '';
   let number = 0;
   while (reader.next()) {
-    if (reader.field === 1) name = reader.string();
-    else if (reader.field === 2) number = Number(reader.int64());
+    if (reader.field === ENUM_VALUE_DESCRIPTOR_PROTO.name) name = reader.string();
+    else if (reader.field === ENUM_VALUE_DESCRIPTOR_PROTO.number) number = Number(reader.int64());
     else reader.skip();
   }
   return [name, number];
@@ -160,18 +172,18 @@ function readField(reader: WireReader, isProto3: boolean): ProtoField {
   let packed: boolean | undefined;
   while (reader.next()) {
     switch (reader.field) {
-      case 1:
-      case 2:
-      case 6:
-      case 7:
+      case FIELD_DESCRIPTOR_PROTO.name:
+      case FIELD_DESCRIPTOR_PROTO.extendee:
+      case FIELD_DESCRIPTOR_PROTO.typeName:
+      case FIELD_DESCRIPTOR_PROTO.defaultValue:
         texts.set(reader.field, reader.string());
         break;
-      case 3:
-      case 4:
-      case 5:
+      case FIELD_DESCRIPTOR_PROTO.number:
+      case FIELD_DESCRIPTOR_PROTO.label:
+      case FIELD_DESCRIPTOR_PROTO.type:
         numbers.set(reader.field, reader.number());
         break;
-      case 8:
+      case FIELD_DESCRIPTOR_PROTO.options:
         packed = readPacked(reader.nested('FieldOptions')) ?? packed;
         break;
       default:
@@ -179,13 +191,13 @@ function readField(reader: WireReader, isProto3: boolean): ProtoField {
     }
   }
   return {
-    name: texts.get(1) ?? '',
-    extendee: plainName(texts.get(2) ?? ''),
-    number: numbers.get(3) ?? 0,
-    isRepeated: numbers.get(4) === REPEATED,
-    type: numbers.get(5) ?? 0,
-    typeName: plainName(texts.get(6) ?? ''),
-    fallback: texts.get(7),
+    name: texts.get(FIELD_DESCRIPTOR_PROTO.name) ?? '',
+    extendee: plainName(texts.get(FIELD_DESCRIPTOR_PROTO.extendee) ?? ''),
+    number: numbers.get(FIELD_DESCRIPTOR_PROTO.number) ?? 0,
+    isRepeated: numbers.get(FIELD_DESCRIPTOR_PROTO.label) === LABEL.LABEL_REPEATED,
+    type: numbers.get(FIELD_DESCRIPTOR_PROTO.type) ?? 0,
+    typeName: plainName(texts.get(FIELD_DESCRIPTOR_PROTO.typeName) ?? ''),
+    fallback: texts.get(FIELD_DESCRIPTOR_PROTO.defaultValue),
     packed,
     isProto3,
   };
@@ -194,7 +206,7 @@ function readField(reader: WireReader, isProto3: boolean): ProtoField {
 function readPacked(reader: WireReader): boolean | undefined {
   let packed: boolean | undefined;
   while (reader.next()) {
-    if (reader.field === 2) packed = reader.number() !== 0;
+    if (reader.field === FIELD_OPTIONS.packed) packed = reader.number() !== 0;
     else reader.skip();
   }
   return packed;

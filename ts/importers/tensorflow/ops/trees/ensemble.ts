@@ -1,6 +1,14 @@
 // Reads a TreeEnsemble, as written by BoostedTreesSerializeEnsemble, into the lists that Serval's
 // operator expects. Importer's worker thread; pure. Source:
 // tensorflow/core/kernels/boosted_trees/boosted_trees.proto (2.8).
+import {
+  TREE_ENSEMBLE,
+  TREE,
+  NODE,
+  BUCKETIZED_SPLIT,
+  LEAF,
+  VECTOR,
+} from '../../../../protobuf/generated/boosted-trees-fields.js';
 import { ServalError, modelInvalid } from '../../../../base/errors.js';
 import { TREE_NODES_MAX } from '../../../../base/limits.js';
 import { WireReader } from '../../../../protobuf/reader.js';
@@ -28,8 +36,8 @@ export function readEnsemble(bytes: Uint8Array): Ensemble {
   const made = emptyEnsemble();
   const reader = new WireReader(bytes, 'TreeEnsemble');
   while (reader.next()) {
-    if (reader.field === 1) readTree(reader.nested('Tree'), made);
-    else if (reader.field === 2) readFloats(reader, made.treeWeights);
+    if (reader.field === TREE_ENSEMBLE.trees) readTree(reader.nested('Tree'), made);
+    else if (reader.field === TREE_ENSEMBLE.treeWeights) readFloats(reader, made.treeWeights);
     else reader.skip();
   }
   const [trees, weights] = [made.treeSizes.length, made.treeWeights.length];
@@ -55,7 +63,7 @@ function emptyEnsemble(): Ensemble {
 function readTree(reader: WireReader, made: Ensemble): void {
   const before = made.kinds.length;
   while (reader.next()) {
-    if (reader.field === 1) readNode(reader.nested('Node'), made);
+    if (reader.field === TREE.nodes) readNode(reader.nested('Node'), made);
     else reader.skip();
   }
   if (made.kinds.length === before) throw invalid(`tree ${made.treeSizes.length} has no nodes`);
@@ -76,13 +84,13 @@ function readNode(reader: WireReader, made: Ensemble): void {
   let split: Split = { feature: 0, value: 0, left: 0, right: 0, dimension: 0 };
   while (reader.next()) {
     const { field } = reader;
-    if (field === 1) {
+    if (field === NODE.leaf) {
       kind = 0;
       leaf = readLeaf(reader.nested('Leaf'));
-    } else if (field === 2 || field === 3) {
-      kind = field - 1;
+    } else if (field === NODE.bucketizedSplit || field === NODE.categoricalSplit) {
+      kind = field === NODE.bucketizedSplit ? 1 : 2;
       split = readSplit(reader.nested('a split'));
-    } else if (field === 4) {
+    } else if (field === NODE.denseSplit) {
       throw invalid('a node of kind DenseSplit, which no TensorFlow operator supports');
     } else {
       reader.skip();
@@ -104,19 +112,19 @@ function readSplit(reader: WireReader): Split {
   const split: Split = { feature: 0, value: 0, left: 0, right: 0, dimension: 0 };
   while (reader.next()) {
     switch (reader.field) {
-      case 1:
+      case BUCKETIZED_SPLIT.featureId:
         split.feature = int32(reader);
         break;
-      case 2:
+      case BUCKETIZED_SPLIT.threshold:
         split.value = int32(reader);
         break;
-      case 3:
+      case BUCKETIZED_SPLIT.leftId:
         split.left = int32(reader);
         break;
-      case 4:
+      case BUCKETIZED_SPLIT.rightId:
         split.right = int32(reader);
         break;
-      case 5:
+      case BUCKETIZED_SPLIT.dimensionId:
         split.dimension = int32(reader);
         break;
       default:
@@ -130,16 +138,16 @@ function readLeaf(reader: WireReader): readonly number[] {
   let scalar = 0;
   let vector: number[] | undefined;
   while (reader.next()) {
-    if (reader.field === 1) {
+    if (reader.field === LEAF.vector) {
       vector = [];
       const values = reader.nested('Vector');
       while (values.next()) {
-        if (values.field === 1) readFloats(values, vector);
+        if (values.field === VECTOR.value) readFloats(values, vector);
         else values.skip();
       }
-    } else if (reader.field === 2) {
+    } else if (reader.field === LEAF.sparseVector) {
       throw invalid('a leaf of sparse values, which no TensorFlow operator supports');
-    } else if (reader.field === 3) {
+    } else if (reader.field === LEAF.scalar) {
       const [value = 0] = floatsOf(reader.fixed(4));
       scalar = value;
     } else {

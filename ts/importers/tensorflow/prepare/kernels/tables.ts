@@ -4,7 +4,7 @@ import { modelInvalid } from '../../../../base/errors.js';
 import { attributeOf, textAttribute } from '../attributes.js';
 import type { Kernel, KernelCall, Kernels } from '../interpreter.js';
 import { resourceId } from '../state.js';
-import { Table } from '../table.js';
+import { HashTable } from '../hash-table.js';
 import {
   computedCount,
   elementName,
@@ -28,7 +28,7 @@ const makeDense: Kernel = (call) => {
   return [{ id, node }];
 };
 
-function tableInput(call: KernelCall): Table {
+function tableInput(call: KernelCall): HashTable {
   const { id, node } = handleInput(call, 0);
   const { spoiled, tables } = call.session.state;
   let table = tables.get(id);
@@ -36,13 +36,13 @@ function tableInput(call: KernelCall): Table {
     const failure = spoiled.get(id);
     if (failure !== undefined)
       throw modelInvalid(`${failure.op} failed earlier: ${failure.reason}`);
-    tables.set(id, (table = new Table(node, call.session.state.emptyKeys.get(id))));
+    tables.set(id, (table = new HashTable(node, call.session.state.emptyKeys.get(id))));
   }
   return table;
 }
 
 // A table that is refilled is no longer affected by an earlier failure.
-function freshTableInput(call: KernelCall): Table {
+function freshTableInput(call: KernelCall): HashTable {
   const { id } = handleInput(call, 0);
   call.session.state.spoiled.delete(id);
   return tableInput(call);

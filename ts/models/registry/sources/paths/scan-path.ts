@@ -2,6 +2,7 @@
 // model's folder or a repository. Control plane. Reads folders and configuration; of files that are
 // no model it reads the first bytes, to identify them.
 import { basename, dirname, join } from 'node:path';
+import { ONNX_FILE, TRITON_CONFIG_FILE } from '../../../../base/file-names.js';
 import { invalidArgument } from '../../../../base/errors.js';
 import type { ModelSources } from '../../../../config/config.js';
 import { placeOf, type ModelPath } from '../../../../config/values/model-path.js';
@@ -19,7 +20,6 @@ import {
   requireFolder,
   scanModel,
   scanRepository,
-  TRITON_CONFIG_FILE,
   unreadable,
   type ScanRules,
   type SourceScan,
@@ -31,7 +31,6 @@ import {
   listFolder,
   mapLimited,
   MODEL_EXTENSION,
-  MODEL_FILE,
   NO_CONFIG,
   requirePath,
   SCHEMA_FILE,
@@ -140,7 +139,7 @@ async function scanFolder(
 ): Promise<SourceScan> {
   const names = await listFolder(path);
   if (names instanceof Error) return unreadable(path, names);
-  const own = findModelFile(names, MODEL_FILE);
+  const own = findModelFile(names, ONNX_FILE);
   const before = rules.before?.(wanted ?? basename(path));
   const wasOne = before?.source === 'model-folder';
   const isOne = names.includes(TRITON_CONFIG_FILE) || (await hasVersionFolder(path, names, wasOne));

@@ -68,7 +68,7 @@ const rows: readonly (readonly [string, RegExp])[] = [
   ['sequence(1, 2000000000)', /row 0: sequence\(\): the array would have more than 1048576 items/],
   [
     'size(array_repeat(array_repeat(i, 1000000), 1000000))',
-    /row 0: the arrays of a row would have more than 4194304 items together/,
+    /row 0: the arrays of a row would have more than 4194304 items in total/,
   ],
   [
     "array_join(array_repeat(repeat('x', 1000000), 1000000), '')",

@@ -1,5 +1,10 @@
 // Parses PredictionService's model metadata: the response of GetModelMetadata. Control plane; pure.
 // Source: proto/wire/tensorflow_serving.proto; tfserving.md 2.
+import { ANY } from '../../../protobuf/generated/any-fields.js';
+import {
+  GET_MODEL_METADATA_RESPONSE,
+  SIGNATURE_DEF_MAP,
+} from '../../../protobuf/generated/tensorflow-serving-fields.js';
 import { ErrorCode, ServalError } from '../../../base/errors.js';
 import type { InputInfo } from '../../../library/types.js';
 import { DATA_TYPES, dtypeOfCode } from '../../../model/datatype.js';
@@ -21,8 +26,9 @@ export function servingMetadata(message: Uint8Array): ServingMetadata {
   const spec = emptyModelSpec();
   let signatures: ReadonlyMap<string, SignatureDef> = new Map();
   while (reader.next()) {
-    if (reader.field === 1) readModelSpec(reader.nested('ModelSpec'), spec);
-    else if (reader.field === 2) {
+    if (reader.field === GET_MODEL_METADATA_RESPONSE.modelSpec)
+      readModelSpec(reader.nested('ModelSpec'), spec);
+    else if (reader.field === GET_MODEL_METADATA_RESPONSE.metadata) {
       const [name, found] = readMapEntry(
         reader.nested('metadata'),
         (any) => signatureMap(any.nested('Any')),
@@ -39,13 +45,13 @@ function signatureMap(any: WireReader): ReadonlyMap<string, SignatureDef> {
   const signatures = new Map<string, SignatureDef>();
   const context = new ReadContext();
   while (any.next()) {
-    if (any.field !== 2) {
+    if (any.field !== ANY.value) {
       any.skip();
       continue;
     }
     const map = any.nested('SignatureDefMap');
     while (map.next()) {
-      if (map.field !== 1) {
+      if (map.field !== SIGNATURE_DEF_MAP.signatureDef) {
         map.skip();
         continue;
       }

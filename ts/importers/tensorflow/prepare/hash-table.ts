@@ -12,7 +12,7 @@ interface Entry {
   readonly value: readonly Element[];
 }
 
-export class Table {
+export class HashTable {
   readonly keyDtype: Dtype;
   readonly valueDtype: Dtype;
   /** Static tables are filled once and accept a repeated key only with the same value. */

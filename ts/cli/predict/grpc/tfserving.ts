@@ -1,5 +1,7 @@
 // TensorFlow Serving's PredictionService: the signatures of a version, and one Predict. Control
 // plane. Source: proto/wire/tensorflow_serving.proto; tfserving.md 2.
+import { PREDICTION_SERVICE } from '../../../base/services.js';
+import { PREDICT_RESPONSE } from '../../../protobuf/generated/tensorflow-serving-fields.js';
 import { ErrorCode, ServalError } from '../../../base/errors.js';
 import { elementValues } from '../../../library/elements.js';
 import { columnsOf } from '../../../library/table-request.js';
@@ -13,8 +15,8 @@ import { readTensor } from '../../../importers/tensorflow/proto/tensor-proto.js'
 import type { Callable, RemoteTarget } from '../remote.js';
 import type { Channel } from './channel.js';
 import { textsBytes } from './contents.js';
-import { metadataRequest, PREDICTION_SERVICE, predictRequest } from './predict-request.js';
-import { inputInfo, servingMetadata, signatureOf } from './serving-metadata.js';
+import { metadataRequest, predictRequest } from './predict-request.js';
+import { inputInfo, servingMetadata, signatureOf } from './tfserving-metadata.js';
 
 export async function openServing(
   channel: Channel,
@@ -22,7 +24,7 @@ export async function openServing(
   signature: string,
 ): Promise<Callable> {
   const asked = metadataRequest(target);
-  const answer = await channel.call(`${PREDICTION_SERVICE}/GetModelMetadata`, asked);
+  const answer = await channel.call(`/${PREDICTION_SERVICE}/GetModelMetadata`, asked);
   const metadata = servingMetadata(answer);
   const defined = signatureOf(metadata, signature, target.base, target.model);
   const inputs = [...defined.inputs].map(([name, info]) => inputInfo(name, info));
@@ -34,7 +36,7 @@ export async function openServing(
     infer: async (values, { outputs = [] }) => {
       const columns = Array.isArray(values) ? columnsOf(values) : (values as Inputs);
       const message = predictRequest(target, signature, encodeInputs(inputs, columns), outputs);
-      return predicted(await channel.call(`${PREDICTION_SERVICE}/Predict`, message));
+      return predicted(await channel.call(`/${PREDICTION_SERVICE}/Predict`, message));
     },
     close: () => Promise.resolve(channel.close()),
   };
@@ -44,7 +46,7 @@ function predicted(message: Buffer): Outputs {
   const reader = new WireReader(message, 'PredictResponse', 0, ErrorCode.Internal);
   const tensors: Tensor[] = [];
   while (reader.next()) {
-    if (reader.field !== 1) {
+    if (reader.field !== PREDICT_RESPONSE.outputs) {
       reader.skip();
       continue;
     }

@@ -149,7 +149,8 @@ TEST_F(BatchProbeTest, ARowThatIsRefusedInCompanyIsContradicted) {
   model.node("Reshape", {"x", "to"}, {"y"});
   model.input("x", onnx::kFloat, free_dims({int64_t{4}}));
   model.output("y", onnx::kFloat, free_dims({int64_t{4}}));
-  expect_text(probe(model, BatchMode::On), BatchProof::Contradicted, "2 rows together are refused");
+  expect_text(probe(model, BatchMode::On), BatchProof::Contradicted,
+              "2 rows in one batch are refused");
 }
 
 TEST_F(BatchProbeTest, IdsOfATableAreTriedFromItsBeginning) {
@@ -193,23 +194,23 @@ TEST_F(BatchProbeTest, WhatCannotBeTriedIsLeftOpen) {
   refusing.node("Gather", {"table", "ids"}, {"y"});
   refusing.input("ids", onnx::kInt64, free_dims({int64_t{2}}));
   refusing.output("y", onnx::kFloat, free_dims({int64_t{2}, int64_t{3}}));
-  expect_text(probe(refusing), BatchProof::Undecided, "a made-up row is refused: ");
+  expect_text(probe(refusing), BatchProof::Undecided, "a generated row is refused: ");
   Model random;
   random.node("RandomUniformLike", {"x"}, {"y"});
   random.input("x", onnx::kFloat, free_dims({int64_t{4}}));
   random.output("y", onnx::kFloat, free_dims({int64_t{4}}));
   expect_text(probe(random), BatchProof::Undecided, "it draws random numbers");
   expect_text(probe(random, BatchMode::On), BatchProof::Undecided,
-              "one row is answered in different ways");
+              "repeated runs of one row return different results");
   expect_text(probe(onnx::identity(onnx::kFloat, free_dims({int64_t{8'000'000}}))),
               BatchProof::Undecided, "one row is over 16777216 bytes");
   expect_text(probe(one_op("Tanh"), BatchMode::On, 0), BatchProof::Undecided,
-              "its runs take too long to try");
+              "its runs are too slow for the check");
 }
 
 TEST_F(BatchProbeTest, AProofHoldsWhereItsCheckIsTooSlow) {
   expect_text(probe(one_op("Tanh"), BatchMode::Auto, 0), BatchProof::Proven,
-              "its runs take too long to try");
+              "its runs are too slow for the check");
   const auto over_rows = onnx::attribute("axis", int64_t{0});
   expect_text(probe(one_op("Softmax", {over_rows}), BatchMode::Auto, 0), BatchProof::Undecided,
               "(Softmax)");
@@ -264,7 +265,7 @@ TEST(BatchProbe, ARunThatDoesNotEndIsCancelled) {
   Endless endless(made.info);
   const BatchFinding found = probe_batching(made.spec, *made.shapes, endless, 20'000'000);
   EXPECT_EQ(found.proof, BatchProof::Proven);
-  EXPECT_EQ(found.text, "its runs take too long to try");
+  EXPECT_EQ(found.text, "its runs are too slow for the check");
   made.spec.batch.mode = BatchMode::On;
   const BatchFinding asked = probe_batching(made.spec, *made.shapes, endless, 20'000'000);
   EXPECT_EQ(asked.proof, BatchProof::Undecided);

@@ -1,0 +1,17 @@
+// Names of models' files and folders that several rooms know. Control plane, any thread; data only.
+
+/** Triton's names in a model's folder and in a version's folder. */
+export const TRITON_CONFIG_FILE = 'config.pbtxt';
+export const ONNX_FILE = 'model.onnx';
+export const TENSORRT_FILE = 'model.plan';
+export const TRITON_SAVED_MODEL = 'model.savedmodel';
+export const TRITON_GRAPH = 'model.graphdef';
+
+/** Files that mark a folder as a SavedModel, as one split in two, or as a session bundle. */
+export const SAVED_MODEL_FILES: readonly string[] = ['saved_model.pb', 'saved_model.pbtxt'];
+export const SPLIT_SAVED_MODEL_FILE = 'saved_model.cpb';
+export const SESSION_BUNDLE_FILE = 'export.meta';
+export const GRAPH_EXTENSIONS: ReadonlySet<string> = new Set(['.pb', '.pbtxt', '.graphdef']);
+
+/** The file that marks a folder as an MLeap bundle. */
+export const MLEAP_FILE = 'bundle.json';
