@@ -374,7 +374,7 @@ TEST(Forest, RefusesTreesThatAreNone) {
   expect("base", Reals{1, 2}, "expected 1 base values, got 2");
   expect("sum", std::string("product"), "attribute 'sum': unknown word 'product'");
   expect("set_offsets", Ints{0, 5}, "the sets are not contiguous");
-  expect("category_counts", Ints{0, 3}, "the categories of feature 0 are not there");
+  expect("category_counts", Ints{0, 3}, "the categories of feature 0 do not exist");
   expect("round_to_float", Ints{1, 1}, "round_to_float: expected 1, got 2");
   expect("surprise", 1, "unknown attribute 'surprise'");
 }
