@@ -43,7 +43,8 @@ export async function fakeMachine(folder) {
   const { buildLibrary } = await import(pathToFileURL(helper).href);
   const binding = compiledPath(join(root, 'ts', 'engine', 'binding.ts'));
   const { onnxruntimeLibrary } = await import(pathToFileURL(binding).href);
-  const flags = ['-std=c++20', `-I${join(root, 'native')}`];
+  const native = join(root, 'native');
+  const flags = ['-std=c++20', `-I${native}`, `-I${join(native, 'third_party', 'onnxruntime')}`];
   buildLibrary(folder, 'libonnxruntime.so.1', 'fake_gpu_runtime.cc', flags);
   buildLibrary(folder, 'libcudart.so.13', 'fake_cudart.cc');
   // it replaces the driver's library, too

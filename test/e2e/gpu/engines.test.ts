@@ -12,11 +12,10 @@ import { processesOf } from '../isolation/support.js';
 import { infer, logLines, put, v2Body, v2Values } from '../support/operating.js';
 import { until } from '../support/polling.js';
 import { startServer, type ServalProcess } from '../support/serval-process.js';
-import { buildLibrary, noCompiler } from './fake-libraries.js';
+import { buildLibrary, NATIVE, noCompiler } from './fake-libraries.js';
 
 const HALF = join(packageRoot(), 'examples', 'models', 'half_plus_three', '123', 'model.onnx');
 const ENGINE = Buffer.concat([Buffer.from('ftrt'), readFileSync(HALF)]);
-const NATIVE = ['-std=c++20', `-I${join(packageRoot(), 'native')}`];
 const TENSORRT = 'TensorrtExecutionProvider';
 const ONLY_ON = 'which runs on TensorRT only (serval gpu install --tensorrt)';
 

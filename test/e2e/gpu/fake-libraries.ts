@@ -35,6 +35,13 @@ export function buildLibrary(
 
 const sourceOf = (name: string): string => join(packageRoot(), 'test', 'e2e', 'gpu', 'fakes', name);
 
+/** Compiler flags of sources that include headers of native/. */
+export const NATIVE = [
+  '-std=c++20',
+  `-I${join(packageRoot(), 'native')}`,
+  `-I${join(packageRoot(), 'native', 'third_party', 'onnxruntime')}`,
+];
+
 /** Puts the bundled ONNX Runtime into `folder`, and a list that names it. */
 export function installRuntime(folder: string): string {
   mkdirSync(folder, { recursive: true });

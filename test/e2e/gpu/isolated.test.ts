@@ -13,10 +13,9 @@ import { infer, logLines, metric, put, v2Body, v2Values } from '../support/opera
 import { until } from '../support/polling.js';
 import { exchange } from '../support/raw-http.js';
 import { startServer, type ServalProcess } from '../support/serval-process.js';
-import { buildLibrary, noCompiler } from './fake-libraries.js';
+import { buildLibrary, NATIVE, noCompiler } from './fake-libraries.js';
 
 const MODEL = join(packageRoot(), 'examples', 'models', 'half_plus_three', '123', 'model.onnx');
-const NATIVE = ['-std=c++20', `-I${join(packageRoot(), 'native')}`];
 const POOL = 1 << 20;
 const WEIGHTS = 5 << 20;
 const POISON = 666;

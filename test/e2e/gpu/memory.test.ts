@@ -10,10 +10,9 @@ import { packageRoot } from '../../../ts/base/package-files.js';
 import { infer, logLines, metric, put, v2Body, v2Values } from '../support/operating.js';
 import { until } from '../support/polling.js';
 import { startServer, type ServalProcess } from '../support/serval-process.js';
-import { buildLibrary, noCompiler } from './fake-libraries.js';
+import { buildLibrary, NATIVE, noCompiler } from './fake-libraries.js';
 
 const MODEL = join(packageRoot(), 'examples', 'models', 'half_plus_three', '123', 'model.onnx');
-const NATIVE = ['-std=c++20', `-I${join(packageRoot(), 'native')}`];
 const POOL = 1 << 20;
 
 describe('models on a GPU', { skip: noCompiler }, () => {

@@ -9,10 +9,9 @@ import { onnxruntimeLibrary } from '../../../ts/engine/binding.js';
 import { packageRoot } from '../../../ts/base/package-files.js';
 import { control, infer, logLines, put, v2Body, v2Values } from '../support/operating.js';
 import { startServer, type ServalProcess } from '../support/serval-process.js';
-import { buildLibrary, noCompiler } from './fake-libraries.js';
+import { buildLibrary, NATIVE, noCompiler } from './fake-libraries.js';
 
 const MODEL = join(packageRoot(), 'examples', 'models', 'half_plus_three', '123', 'model.onnx');
-const NATIVE = ['-std=c++20', `-I${join(packageRoot(), 'native')}`];
 const EACH = 6;
 const RECORD_MS = '20';
 const CYCLES = 10;
