@@ -122,6 +122,14 @@ const seeds = {
       bytes(6, bytes(1, 'c')),
     ),
   ],
+  repeated_output: [
+    11,
+    concat(
+      typed('FP32', 1, bytes(6, floats([1]))),
+      bytes(6, concat(bytes(1, 'y'), parameter(2, 'classification', number(5, 2)))),
+      bytes(6, concat(bytes(1, 'y'), parameter(2, 'classification', number(5, 0)))),
+    ),
+  ],
   classification_wrong: [
     11,
     concat(

@@ -181,8 +181,9 @@ inline bool plain_check(const PlainMessage& message, const Signature& signature,
   for (const PlainTensor& wanted : message.outputs) {
     const int index = signature.find_output(wanted.name);
     if (index < 0) return false;
+    // A repeated output is returned once, as the first one requests it.
     if (std::count(out.outputs.begin(), out.outputs.end(), static_cast<uint32_t>(index)) > 0) {
-      return false;
+      continue;
     }
     out.outputs.push_back(static_cast<uint32_t>(index));
     out.classes.push_back(0);
