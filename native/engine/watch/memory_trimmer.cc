@@ -80,10 +80,13 @@ bool MemoryTrimmer::trim_burst() {
 }
 
 bool MemoryTrimmer::drop_blocks() {
-  while (budget_->blocks().kept_bytes() != 0 && !due_.load()) {
+  if (budget_->blocks().kept_bytes() == 0) return true;
+  do {
     if (!pause()) return false;
     budget_->blocks().drop_unused(kUnusedNs);
-  }
+  } while (budget_->blocks().kept_bytes() != 0 && !due_.load());
+  // Blocks below the allocator's threshold for mapped memory were freed into its heaps.
+  malloc_trim(0);
   return true;
 }
 
