@@ -56,7 +56,7 @@ export function parseKeys(text: string, path: string): readonly ApiKey[] {
     if (digest === undefined) {
       throw invalidArgument(
         where,
-        `expected ${FORM}, got no sha256: with 64 digits behind the name`,
+        `expected ${FORM}, got no sha256: with 64 digits after the name`,
       );
     }
     const groups = readGroups(rest.join(' '), where);

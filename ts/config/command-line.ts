@@ -119,7 +119,7 @@ function readFlag(arg: string, next: string | undefined, rows: readonly FlagRow[
     return { row, where, written: takesNext ? next : 'true', takesNext };
   }
   if (next === undefined || next.startsWith('--')) {
-    throw configError(where, `expected ${row.value} behind it`);
+    throw configError(where, `expected ${row.value} after it`);
   }
   return { row, where, written: next, takesNext: true };
 }

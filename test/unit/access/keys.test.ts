@@ -29,7 +29,7 @@ test('metadata has what describes models, all has all; a group counts once', () 
 
 test('errors name file, line and what was expected, and never a digest', () => {
   refuses(`\nci ${HEX} inference`, /keys\.txt:2: expected "NAME sha256:HEX/);
-  refuses('ci sha256:12 inference', /got no sha256: with 64 digits behind the name$/);
+  refuses('ci sha256:12 inference', /got no sha256: with 64 digits after the name$/);
   refuses(`ci sha256:${HEX}`, /keys\.txt:1: .*got no group$/);
   refuses(`ci sha256:${HEX} inference,everything`, /got "everything"$/);
   refuses(`ci sha256:${HEX} constructor`, /got "constructor"$/);

@@ -439,8 +439,8 @@ test('wrong flags and values say where, expected and got', async () => {
     [['m', '--hots', 'x'], /did you mean --host\?/],
     [['m', '-x'], /unknown flag "-x"/],
     [['m', '--paths=a'], /unknown flag/],
-    [['m', '--http-port'], '--http-port: expected PORT behind it'],
-    [['m', '--http-port', '--host', 'x'], '--http-port: expected PORT behind it'],
+    [['m', '--http-port'], '--http-port: expected PORT after it'],
+    [['m', '--http-port', '--host', 'x'], '--http-port: expected PORT after it'],
     [
       ['m', '--http-port=65536'],
       '--http-port: expected a whole number from 0 to 65535, got "65536"',

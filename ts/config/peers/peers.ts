@@ -76,7 +76,7 @@ export function takePeerFlags(given: readonly GivenPeerFlag[], folder: string): 
       case 'not here':
         throw configError(where, refusal(flag, REFUSALS[flag.state], text));
       default:
-        if (text === '') throw configError(where, `expected ${flag.value} behind it`);
+        if (text === '') throw configError(where, `expected ${flag.value} after it`);
         mapped.push({ ...one, text });
     }
   }

@@ -85,8 +85,8 @@ export class BundleFrame {
   }
 
   /**
-   * Answers have what the last predicting node and those behind it give; where none predicts,
-   * what no other node reads. The rest is there for those who ask. Source: tabular.md 2.4
+   * Responses have the outputs of the last predicting node and of the nodes after it; if no node
+   * predicts, those that no other node reads. Requests can name the others. Source: tabular.md 2.4
    */
   addOutputs(predicts: boolean): void {
     for (const { name, step } of this.#made) {

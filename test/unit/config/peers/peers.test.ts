@@ -193,7 +193,7 @@ test('session parallelism is that of the pool', async () => {
   assert.equal((await parse('m', '--tensorflow_session_parallelism=3')).model.intraOpThreads, 3);
   const both = await parse('m', '--tensorflow_session_parallelism=3', '--intra-op-threads=2');
   assert.equal(both.model.intraOpThreads, 2);
-  assert.match(await refusal('m', '--tensorflow_session_parallelism'), /expected N behind it/);
+  assert.match(await refusal('m', '--tensorflow_session_parallelism'), /expected N after it/);
   assert.match(await refusal('m', '--tensorflow_session_parallelism=x'), /expected a whole number/);
 });
 

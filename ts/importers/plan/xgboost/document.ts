@@ -28,7 +28,7 @@ export function readDocument(document: unknown): Booster {
   return { ...found, weights: numbers(member(gradient, 'weight_drop')) };
 }
 
-/** The round in "attributes", and the trees before the one behind it; "3". */
+/** The number of trees up to `best_iteration` of "attributes"; undefined without that attribute. */
 function bestTreesOf(learner: unknown, model: unknown): number | undefined {
   const { attributes = {} } = learner as { readonly attributes?: unknown };
   const round = (attributes as Readonly<Record<string, unknown>>)['best_iteration'];

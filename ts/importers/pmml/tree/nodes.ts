@@ -172,7 +172,7 @@ export class NodeAttributes {
     this.#set(node, Test.Surrogate, 0, this.#surrogates.length - 1);
   }
 
-  // Expressions of surrogates stand in ranges of one list, the others behind as ranges of one.
+  // Expressions of surrogates are ranges of one list; the other expressions follow, a range each.
   #expressAll(): void {
     for (const [node, test] of this.#test.entries()) {
       if (test !== Test.Expression) continue;

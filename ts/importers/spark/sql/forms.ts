@@ -148,8 +148,7 @@ function unitForm(from: Operands, token: Token): Sql | undefined {
   return call(UNIT_CALLS[token.word] ?? '', token.column, named, ...args);
 }
 
-/** CASE, behind the word: as conditions and values, and at the end the value of ELSE where there is
- * one. */
+/** CASE, after the keyword: conditions and values, then the value of ELSE if there is one. */
 export function caseForm(from: Operands, token: Token): Sql {
   const { words } = from;
   const of = words.isWord('WHEN') ? undefined : from.expression();

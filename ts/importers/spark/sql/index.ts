@@ -24,9 +24,9 @@ export interface SqlColumns {
 }
 
 export interface SqlResult {
-  /** The columns behind the stage, in order, those of `*` included. */
+  /** The columns after the stage, in order, including those of `*`. */
   readonly columns: readonly { readonly name: string; readonly column: Column }[];
-  /** The statement has `*`: columns that nobody knows of yet (fields of requests) go on too. */
+  /** The statement has `*`: unknown columns (fields of requests) pass through too. */
   readonly keepsAll: boolean;
 }
 

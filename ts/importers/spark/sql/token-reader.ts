@@ -1,4 +1,4 @@
-// The words of a statement, one behind the other, for who reads it. Importer's worker thread; pure.
+// Reads the tokens of a statement in order. Importer's worker thread; pure.
 import { SqlFault, tokens, type Token } from './lexer.js';
 
 export class TokenReader {

@@ -1,5 +1,5 @@
-// Spark's stages that only say which columns there are: SQL statements, and what a formula leaves
-// behind. Importer's worker thread. Source: tabular.md 5.2
+// Spark's stages that only select columns: SQL statements, and the columns that a formula removes.
+// Importer's worker thread. Source: tabular.md 5.2
 import { structCell, textCell, textsCell } from '../../read/cells.js';
 import { need, StageProblem } from '../../read/problem.js';
 import { lowerSql, type SqlDialect } from '../../sql/index.js';
