@@ -36,8 +36,10 @@ class MemoryBudget {
     const uint64_t before = used_.fetch_add(bytes, std::memory_order_relaxed);
     const uint64_t kept = blocks_.kept_bytes();
     if (before + bytes + kept <= limit_) return true;
-    if (kept != 0) blocks_.drop_unused(0);
-    if (before + bytes <= limit_) return true;
+    if (before + bytes <= limit_) {
+      blocks_.make_space(before + bytes + kept - limit_);
+      return true;
+    }
     if (bytes <= kAlwaysBytes && before + bytes <= ceiling_) return true;
     used_.fetch_sub(bytes, std::memory_order_relaxed);
     refused_.fetch_add(1, std::memory_order_relaxed);

@@ -76,25 +76,25 @@ bool BlockCache::keep(uint8_t* block, size_t bytes) {
   return true;
 }
 
-void BlockCache::drop_unused(uint64_t ns) {
+void BlockCache::drop(uint64_t ns, uint64_t enough) {
   std::vector<std::pair<uint8_t*, size_t>> unused;
   {
     const uint64_t now = now_ns();
     std::lock_guard lock(mutex_);
-    for (size_t index = 0; index < kClasses; ++index) {
+    uint64_t freed = 0;
+    for (size_t index = 0; index < kClasses && freed < enough; ++index) {
       std::vector<Kept>& blocks = classes_[index];
-      const auto used = [&](const Kept& kept) { return ns != 0 && kept.since_ns + ns > now; };
-      const auto end = std::find_if(blocks.begin(), blocks.end(), used);
       const size_t bytes = (kSteps + index % kSteps) << (kFirstPower + index / kSteps - 3);
-      kept_bytes_.fetch_sub(bytes * static_cast<size_t>(end - blocks.begin()),
-                            std::memory_order_relaxed);
-      for (auto kept = blocks.begin(); kept != end; ++kept) {
-        ASAN_UNPOISON_MEMORY_REGION(kept->block, bytes);
-        unused.emplace_back(kept->block, bytes);
+      auto end = blocks.begin();
+      for (; end != blocks.end() && freed < enough; ++end) {
+        if (ns != 0 && end->since_ns + ns > now) break;
+        ASAN_UNPOISON_MEMORY_REGION(end->block, bytes);
+        unused.emplace_back(end->block, bytes);
+        freed += bytes;
       }
       blocks.erase(blocks.begin(), end);
-      if (ns == 0) blocks.shrink_to_fit();
     }
+    kept_bytes_.fetch_sub(freed, std::memory_order_relaxed);
   }
   for (const auto& [block, bytes] : unused) {
     if (bytes > kPieceBytes) release_pages(block, bytes);

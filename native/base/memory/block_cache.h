@@ -41,7 +41,9 @@ class BlockCache {
     return covers(bytes) && kept_bytes() + block_bytes(bytes) <= bytes_max_;
   }
   // Frees the blocks that nobody used in the last `ns` nanoseconds (0: all).
-  void drop_unused(uint64_t ns);
+  void drop_unused(uint64_t ns) { drop(ns, UINT64_MAX); }
+  // Frees blocks until at least `bytes` bytes are free, or none is kept.
+  void make_space(uint64_t bytes) { drop(0, bytes); }
   uint64_t kept_bytes() const { return kept_bytes_.load(std::memory_order_relaxed); }
 
   // Calls `hook` whenever the cache stops being empty, on the thread that freed the block and under
@@ -56,6 +58,8 @@ class BlockCache {
   // Eight classes for each power of two.
   static constexpr size_t kClasses = 81;
   static size_t class_of(size_t bytes);
+  // Frees blocks unused for `ns`, the oldest of each class first, until `enough` bytes are free.
+  void drop(uint64_t ns, uint64_t enough);
 
   const uint64_t bytes_max_;
   std::atomic<uint64_t> kept_bytes_{0};

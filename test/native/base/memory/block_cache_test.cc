@@ -75,6 +75,15 @@ TEST(BlockCache, DropsWhatWasNotUsedForAWhile) {
   EXPECT_EQ(cache.kept_bytes(), 2 * kMiB);
 }
 
+TEST(BlockCache, MakesNoMoreSpaceThanIsNeeded) {
+  BlockCache cache(64 * kMiB);
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(cache.keep(allocate_aligned(2 * kMiB), 2 * kMiB));
+  cache.make_space(3 * kMiB);
+  EXPECT_EQ(cache.kept_bytes(), 4 * kMiB);
+  cache.make_space(100 * kMiB);
+  EXPECT_EQ(cache.kept_bytes(), 0u);
+}
+
 TEST(BlockCache, NotifiesWhenItStopsBeingEmpty) {
   BlockCache cache(64 * kMiB);
   int calls = 0;
