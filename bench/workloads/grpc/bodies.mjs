@@ -1,5 +1,5 @@
-// ModelInfer with larger bodies against gRPC's own C++ echoing them: an image of 602 KB through an
-// identity model, and the MLP with dynamic batching.
+// ModelInfer with larger bodies against gRPC's own C++ echoing them: one image of 602 KB and eight
+// in a batch through an identity model, and the MLP with dynamic batching.
 import { bytesOf, makeFloats } from '../../bodies.mjs';
 import { expectBytes } from '../../check.mjs';
 import { grpcLoad } from '../../load/grpc-load.mjs';
@@ -13,9 +13,10 @@ export const IMAGE_ELEMENTS = 150_528;
 // Enough in flight to keep the server's core busy.
 export const IMAGES_IN_FLIGHT = 4;
 
-function planImage({ input }) {
-  const bytes = bytesOf(makeFloats(IMAGE_ELEMENTS));
-  const tensor = { name: input.name, datatype: input.datatype, shape: IMAGE_SHAPE };
+function planImages({ input }, rows) {
+  const bytes = bytesOf(makeFloats(rows * IMAGE_ELEMENTS));
+  const shape = [rows, ...IMAGE_SHAPE.slice(1)];
+  const tensor = { name: input.name, datatype: input.datatype, shape };
   const check = (answer) => expectBytes('output', rawOutputs(answer)[0] ?? Buffer.alloc(0), bytes);
   return { message: modelInferRequest(IMAGE_MODEL, [{ tensor, bytes }]), check };
 }
@@ -27,9 +28,13 @@ export const imageLoad = (context, server, call) =>
     count: IMAGES_IN_FLIGHT,
   });
 
-/** The image in the messages, in both directions. */
-export const openImages = (context, root) =>
-  openServalGrpc(context, root, { model: IMAGE_MODEL, plan: planImage, load: imageLoad });
+/** `rows` images in the messages, in both directions. */
+export const openImages = (context, root, rows = 1) =>
+  openServalGrpc(context, root, {
+    model: IMAGE_MODEL,
+    plan: (described) => planImages(described, rows),
+    load: imageLoad,
+  });
 
 const rate = { reference: CPP_ECHO, metric: 'rate' };
 
@@ -39,7 +44,15 @@ export const bodies = [
     title: `gRPC ModelInfer, 602 KB raw in and out, ${IMAGES_IN_FLIGHT} connections`,
     ...rate,
     target: { relation: '>=', limit: 1 },
-    openServal: openImages,
+    openServal: (context, root) => openImages(context, root),
+    openReference: (context, serval) => openGrpcEcho(context, serval, imageLoad),
+  },
+  {
+    id: 'grpc-5mb',
+    title: `gRPC ModelInfer, 4.8 MB raw in and out, ${IMAGES_IN_FLIGHT} connections`,
+    ...rate,
+    target: { relation: '>=', limit: 1 },
+    openServal: (context, root) => openImages(context, root, 8),
     openReference: (context, serval) => openGrpcEcho(context, serval, imageLoad),
   },
   {
