@@ -36,6 +36,7 @@ struct BackendModelInfo {
   // inputs and outputs may be in a GPU's memory (TensorView::device)
   bool takes_device_memory = false;
   int64_t device_bytes = 0;  // GPU memory that the load consumed
+  DeviceRuns device_runs;    // of a model on a GPU
   bool stateful = false;  // runs change the state that later runs see: one at a time, never batched
 };
 

@@ -768,6 +768,39 @@ inline const char *EnumNameTimeoutAction(TimeoutAction e) {
   return EnumNamesTimeoutAction()[index];
 }
 
+enum class GraphUse : uint8_t {
+  Required = 0,
+  Optional = 1,
+  Known = 2,
+  MIN = Required,
+  MAX = Known
+};
+
+inline const GraphUse (&EnumValuesGraphUse())[3] {
+  static const GraphUse values[] = {
+    GraphUse::Required,
+    GraphUse::Optional,
+    GraphUse::Known
+  };
+  return values;
+}
+
+inline const char * const *EnumNamesGraphUse() {
+  static const char * const names[4] = {
+    "Required",
+    "Optional",
+    "Known",
+    nullptr
+  };
+  return names;
+}
+
+inline const char *EnumNameGraphUse(GraphUse e) {
+  if (flatbuffers::IsOutRange(e, GraphUse::Required, GraphUse::Known)) return "";
+  const size_t index = static_cast<size_t>(e);
+  return EnumNamesGraphUse()[index];
+}
+
 enum class MissingPart : uint8_t {
   Model = 0,
   Version = 1,

@@ -163,7 +163,7 @@ class Model final : public Timed {
 
  private:
   const uint32_t handle_;
-  const ModelSpec spec_;
+  ModelSpec spec_;  // constant after construction
   const std::string version_text_;
   std::vector<std::unique_ptr<Replica>> replicas_;  // fixed from the start
   const ModelShapes shapes_;
@@ -187,6 +187,7 @@ class Model final : public Timed {
     std::thread thread;
     bool free = true;  // its thread has ended, except for the last instructions
   };
+  void pad_to(std::span<const uint32_t> rows);
   std::string start_instance();  // returns the error, "" = none
   void run_place(size_t index);
 

@@ -19,6 +19,7 @@ const BATCH = {
   requestRowsMax: 12,
   preferredRows: [4, 8],
   allowedRows: [],
+  anyRows: false,
   delayUs: 250,
   split: true,
   padInner: false,

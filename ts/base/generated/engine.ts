@@ -182,6 +182,9 @@ export type BatchProof = 'untried' | 'proven' | 'contradicted' | 'undecided';
 
 export type TimeoutAction = 'reject' | 'delay';
 
+/** Whether a model whose CUDA graphs cannot be recorded fails to load (Required) or runs without them. Known: it also runs without them if its inputs have free dims besides the batch. */
+export type GraphUse = 'required' | 'optional' | 'known';
+
 export type MissingPart = 'model' | 'version' | 'label' | 'ready' | 'number' | 'int64' | 'signature';
 
 /** The ranks of an unchecked input that the operator after it accepts. */
@@ -287,6 +290,8 @@ export interface BatchPolicy {
   readonly preserveOrdering: boolean;
   /** Off unless the first dim of every input and output is free. */
   readonly onlyIfBatchable: boolean;
+  /** never padded, even if the model's operators plan each shape */
+  readonly anyRows: boolean;
 }
 
 export interface QueuePolicy {
@@ -376,12 +381,25 @@ export interface ModelSpec {
   /** batch sizes of CUDA graphs; 0 = a model without a batch */
   readonly graphRows?: readonly number[];
   readonly serverOptions?: readonly ServerOptions[];
+  readonly graphUse?: GraphUse;
 }
 
 /** The number of a graph's nodes that a provider runs, by ONNX Runtime's name for it. */
 export interface ProviderNodes {
   readonly provider: string;
   readonly nodes: number;
+}
+
+/** How a model runs on a GPU. Each instance records its own graphs; these are the first one's. */
+export interface DeviceRuns {
+  /** batch sizes recorded at load; 0 = a model without a batch */
+  readonly graphRows: readonly number[];
+  /** device memory that they took */
+  readonly graphBytes: number;
+  /** ascending; batches are padded to these sizes; empty = to none */
+  readonly fixedRows: readonly number[];
+  /** why sizes are fixed, or why there are no graphs */
+  readonly why: string;
 }
 
 /** The result of a load. */
@@ -411,6 +429,8 @@ export interface ModelInfo {
   readonly nodes?: readonly ProviderNodes[];
   /** one for each signature whose graph was read */
   readonly rows?: readonly RowsFinding[];
+  /** set if the model runs on a GPU */
+  readonly device?: DeviceRuns;
 }
 
 export interface VersionRoute {

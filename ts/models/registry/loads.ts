@@ -68,7 +68,7 @@ export class Loads {
       await this.#prepare(servable, loaded);
       this.#count('loads');
       const loadMs = Math.round(loaded.loadUs / 1000);
-      const facts = { ...loaded.placed, ...nodesOf(loaded), ...rowsOf(loaded) };
+      const facts = { ...loaded.placed, ...nodesOf(loaded), ...runsOf(loaded), ...rowsOf(loaded) };
       logger.info('model loaded', { ...fields, loadMs, ...facts });
       for (const note of loaded.notes ?? []) logger.warn('not served', { ...fields, what: note });
       tellBatching(logger, fields, loaded);
@@ -168,6 +168,19 @@ function nodesOf({ nodes = [] }: LoadedModel): { readonly nodes?: string } {
   const short = (name: string): string => name.replace(/ExecutionProvider$/, '').toLowerCase();
   return {
     nodes: nodes.map(({ provider, nodes: count }) => `${short(provider)} ${count}`).join(', '),
+  };
+}
+
+/** How the model runs on a GPU: graphs="1, 4, 16 (12 MiB)", sizes="1, 4, 16", runs=<reason>. */
+function runsOf({ device }: LoadedModel): Readonly<Record<string, string>> {
+  if (device === undefined) return {};
+  const { graphRows, graphBytes, fixedRows, why } = device;
+  const mebibytes = Math.ceil(graphBytes / 2 ** 20);
+  const graphs = graphRows[0] === 0 ? '1' : graphRows.join(', ');
+  return {
+    ...(graphRows.length > 0 && { graphs: `${graphs} (${mebibytes} MiB)` }),
+    ...(graphRows.length === 0 && fixedRows.length > 0 && { sizes: fixedRows.join(', ') }),
+    ...(why !== '' && { runs: why }),
   };
 }
 

@@ -270,6 +270,10 @@ Status read_settings(const fb::ModelSpec& from, ModelSpec& spec) {
   if (read.ok()) read = read_tensors(from, spec);
   if (read.ok()) read = read_devices(from, spec.devices);
   if (read.ok()) read = read_graph_rows(from, spec.graph_rows);
+  if (read.ok() && from.graph_use() > GraphUse::MAX) {
+    read = out_of_range("graph_use", static_cast<int64_t>(from.graph_use()), "0, 1 or 2");
+  }
+  spec.graph_use = from.graph_use();
   unpack(from.session_config(), spec.session_config);
   return read;
 }
@@ -418,11 +422,17 @@ bool write_model_info(Model& model, ByteBuffer& out) {
                                                why.c_str()));
   }
   const auto rows_at = builder.CreateVector(rows);
+  const DeviceRuns& runs = info.device_runs;
+  flatbuffers::Offset<fb::DeviceRuns> device;
+  if (info.on_gpu) {
+    device = fb::CreateDeviceRunsDirect(builder, &runs.graph_rows, runs.graph_bytes,
+                                        &runs.fixed_rows, runs.why.c_str());
+  }
   builder.Finish(fb::CreateModelInfo(builder, model.handle(), signatures_at, producer, graph_name,
                                      description, domain, info.model_version, metadata_at,
                                      info.file_bytes, model.load_us(), providers,
                                      model.batch_mode(), model.inputs_batchable(), finding.proof,
-                                     found, notes, nodes_at, rows_at));
+                                     found, notes, nodes_at, rows_at, device));
   return out.append(builder.GetBufferPointer(), builder.GetSize());
 }
 

@@ -23,6 +23,7 @@ const OFF = {
   requestRowsMax: 0,
   preferredRows: [],
   allowedRows: [],
+  anyRows: false,
   delayUs: 0,
   split: false,
   padInner: false,

@@ -426,7 +426,7 @@ test('parameters', () => {
     ['extended_v2', 'yes', '', 'expected true, false, 1 or 0, got "yes"'],
     ['serval.padinner', '1', '', 'unknown parameter; did you mean "serval.pad_inner"?'],
     ['verification', 'no', '', 'expected fail or warn or off, got "no"'],
-    ['serval.allowed_rows', '1,x', '', 'expected row counts such as "1,2,4", got "1,x"'],
+    ['serval.allowed_rows', '1,x', '', 'expected row counts such as "1,2,4", or "any", got "1,x"'],
     [
       'serval.allowed_rows',
       '2,2,8',
