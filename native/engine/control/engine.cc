@@ -38,7 +38,7 @@ Engine::Engine(EngineOptions options)
       inflating_("sv-inflate", kInflateThreads, false),
       freeing_("sv-free", 1, false),
       trimmer_(budget_, [this] { poke_lanes(true); }) {
-  budget_->blocks().on_first_block([this] { trimmer_.note(); });
+  budget_->on_first_kept([this] { trimmer_.note(); });
   gpu::PinnedPool::process().set_limit(options_.pinned_pool_bytes);
   const size_t slash = options_.onnxruntime_library.rfind('/');
   if (slash != std::string::npos) {  // `serval gpu install` puts CUDA's beside it
@@ -61,9 +61,9 @@ Engine::~Engine() {
   quick_.finish();
   inflating_.finish();
   freeing_.finish();
-  budget_->blocks().on_first_block({});
+  budget_->on_first_kept({});
   trimmer_.finish();
-  budget_->blocks().drop_unused(0);
+  budget_->drop_unused(0);
 }
 
 std::shared_ptr<Engine> Engine::acquire(const EngineOptions& options) {

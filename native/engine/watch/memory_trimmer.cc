@@ -17,7 +17,7 @@ constexpr std::chrono::milliseconds kLook(500);
 // burst. A burst without a pause is trimmed anyway after this number of polls; at once if half of
 // the budget is in use, since the memory that the allocator keeps is in addition to that.
 constexpr int kLooksMax = 8;
-// Large blocks that no request used for this time are freed.
+// Large blocks and shared memory that no request used for this time are freed.
 constexpr uint64_t kUnusedNs = 1'000'000'000;
 
 }  // namespace
@@ -60,7 +60,7 @@ void MemoryTrimmer::run() {
       if (stopping_) return;
     }
     if (!trim_burst()) return;
-    if (!drop_blocks()) return;
+    if (!drop_unused()) return;
   }
 }
 
@@ -70,7 +70,7 @@ bool MemoryTrimmer::trim_burst() {
     if (look > 0 && budget_->used() > budget_->limit() / 2) break;
     before = budget_->large_gives();
     if (!pause()) return false;
-    budget_->blocks().drop_unused(kUnusedNs);
+    budget_->drop_unused(kUnusedNs);
   }
   due_.store(false);
   drop_kept_();
@@ -79,12 +79,12 @@ bool MemoryTrimmer::trim_burst() {
   return true;
 }
 
-bool MemoryTrimmer::drop_blocks() {
-  if (budget_->blocks().kept_bytes() == 0) return true;
+bool MemoryTrimmer::drop_unused() {
+  if (budget_->kept_bytes() == 0) return true;
   do {
     if (!pause()) return false;
-    budget_->blocks().drop_unused(kUnusedNs);
-  } while (budget_->blocks().kept_bytes() != 0 && !due_.load());
+    budget_->drop_unused(kUnusedNs);
+  } while (budget_->kept_bytes() != 0 && !due_.load());
   // Blocks below the allocator's threshold for mapped memory were freed into its heaps.
   malloc_trim(0);
   return true;

@@ -1,5 +1,5 @@
 // Releases memory to the system when a burst of large requests is over: listeners drop what their
-// idle slots keep, then the allocator its free pages, then the budget its unused blocks. Control
+// idle slots keep, then the allocator its free pages, then the budget its unused memory. Control
 // plane; its own thread (`sv-trim`) starts with the first large request and sleeps except at the
 // end of a burst.
 #pragma once
@@ -37,8 +37,8 @@ class MemoryTrimmer {
   bool pause();
   // Waits for the end of the burst, at most for a limited time, and releases its memory.
   bool trim_burst();
-  // Frees unused blocks until none is kept, or the next burst has begun.
-  bool drop_blocks();
+  // Frees unused memory until none is kept, or the next burst has begun.
+  bool drop_unused();
 
   const std::shared_ptr<MemoryBudget> budget_;
   const std::function<void()> drop_kept_;
