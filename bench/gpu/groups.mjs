@@ -1,4 +1,5 @@
 // Groups that are measured together, and their result rows. Pure.
+import { selectByWords } from '../options.mjs';
 import { judge } from '../statistics.mjs';
 
 /**
@@ -23,7 +24,7 @@ const RATE = { metric: 'rate', target: { relation: '>=', limit: 0.95 } };
 
 /**
  * Returns a group for each model, batch and number in flight: {id, model, batch, inFlight}. Keeps
- * those whose id contains one of the comma-separated `only` words. Throws if none does.
+ * those that the words of `only` select. Throws if none does.
  */
 export function groupsOf(models, { batches, only }) {
   const groups = models.flatMap((model) =>
@@ -33,8 +34,7 @@ export function groupsOf(models, { batches, only }) {
       }),
     ),
   );
-  const words = only?.split(',').filter((word) => word !== '') ?? [''];
-  const chosen = groups.filter(({ id }) => words.some((word) => id.includes(word)));
+  const chosen = selectByWords(groups, only, ({ id }) => [id]);
   if (chosen.length > 0) return chosen;
   throw new Error(`--only ${only} matches none of ${groups.map(({ id }) => id).join(', ')}`);
 }

@@ -37,6 +37,10 @@ test('every model is measured with every batch, one and sixteen in flight; --onl
     groupsOf(MODELS, { batches: [1, 8], only: 'mlp-b8,bert-base-b1-x16' }).map(({ id }) => id),
     ['bert-base-b1-x16', 'mlp-b8-x1', 'mlp-b8-x16'],
   );
+  const ids = (only) => groupsOf(MODELS, { batches: [1, 16], only }).map(({ id }) => id);
+  assert.deepEqual(ids('mlp-b1-x1'), ['mlp-b1-x1']);
+  assert.deepEqual(ids('mlp-b1'), ['mlp-b1-x1', 'mlp-b1-x16']);
+  assert.deepEqual(ids('b1-x1,mlp-b16-x16').length, 4);
   assert.throws(() => groupsOf(MODELS, { batches: [1], only: 'vgg' }), /none of resnet50-b1-x1,/);
 });
 

@@ -24,8 +24,15 @@ interface Described {
   /** Flags shown on the short page; the long one has all. Default: all. */
   readonly common?: readonly string[];
   readonly examples: readonly Example[];
-  /** Completion of plain arguments: paths, the commands' names, or some of these words. */
-  readonly completes: 'paths' | 'commands' | readonly string[];
+  /**
+   * Completion of plain arguments: paths, the commands' names, some of these words, or one of the
+   * words `first` and then folders.
+   */
+  readonly completes:
+    | 'paths'
+    | 'commands'
+    | readonly string[]
+    | { readonly first: readonly string[]; readonly then: 'folders' };
 }
 
 export interface CommandRow extends Described {
@@ -161,17 +168,27 @@ const IMPORT: Described = {
 };
 
 const GPU: Described = {
-  takes: 'install [--tensorrt] [--to DIR]',
-  summary: "install NVIDIA's libraries and ONNX Runtime for GPUs",
+  takes: 'adopt DIR | install [flags]',
+  summary: "use or download NVIDIA's libraries and ONNX Runtime for GPUs",
   about:
-    "Downloads 1.4 GB from the package index of pip's configuration, else PyPI, verifies the hashes " +
+    '`adopt` links to the CUDA libraries that DIR already has: a Python environment (site-packages, ' +
+    "as torch's packages bring them), a conda environment or CUDA itself. Only ONNX Runtime for " +
+    'GPUs is downloaded, if DIR and --onnxruntime do not have it. Libraries that ONNX Runtime ' +
+    'cannot use are listed and refused. `install` downloads 1.4 GB ' +
+    "from the package index of pip's configuration, else PyPI, verifies the hashes " +
     'and extracts only the libraries. Installed files are kept; interrupted downloads resume.',
   flags: GPU_FLAGS,
   examples: [
-    { line: 'serval gpu install', what: 'where servers find it' },
+    { line: 'serval gpu adopt /opt/venv', what: 'the libraries of a Python environment' },
+    { line: 'serval gpu adopt "$CONDA_PREFIX" --dry-run', what: 'only report what is there' },
+    {
+      line: 'serval gpu adopt /opt/venv --onnxruntime onnxruntime_gpu.whl',
+      what: 'without a network',
+    },
+    { line: 'serval gpu install', what: 'download all, to where servers find it' },
     { line: 'serval gpu install --tensorrt --to /opt/serval-gpu', what: 'with TensorRT 10' },
   ],
-  completes: ['install'],
+  completes: { first: ['adopt', 'install'], then: 'folders' },
 };
 
 const DOCTOR: Described = {
