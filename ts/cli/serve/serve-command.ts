@@ -14,7 +14,7 @@ import { requireThreads, startNodePool, type ThreadSettings } from '../../engine
 import { startServer, type RunningServer } from '../../server/server.js';
 import { unsupportedNode } from '../../base/version.js';
 import { RequestFiles } from './request-files.js';
-import { startedJson, startedText } from './startup-text.js';
+import { startedJson, startedText, type Listening } from './startup-text.js';
 import { asUsage } from '../usage.js';
 
 const SIGNAL_EXIT: Readonly<Record<'SIGINT' | 'SIGTERM', number>> = { SIGINT: 130, SIGTERM: 143 };
@@ -63,9 +63,10 @@ function threadSettings({ listeners, httpThreads, grpc, model }: Config): Thread
 function announce(config: Config, server: RunningServer, files: RequestFiles): void {
   const { httpPort, grpcPort, tls, admin } = server;
   const { grpcHost, host } = config;
+  const metrics = metricsAt(config, server);
   const policy = server.policy();
   const requestFile = files.pathOf;
-  const at = { host, httpPort, grpcHost, grpcPort, tls, admin, policy, requestFile };
+  const at = { host, httpPort, grpcHost, grpcPort, tls, metrics, admin, policy, requestFile };
   const text =
     config.logFormat === 'json'
       ? (snapshot: RegistrySnapshot) => startedJson(snapshot, at, process.pid)
@@ -74,6 +75,10 @@ function announce(config: Config, server: RunningServer, files: RequestFiles): v
   process.stdout.write(text(snapshot));
   if (snapshot.ready) return;
   void server.whenReady().then(() => process.stdout.write(text(server.snapshot())));
+}
+
+function metricsAt({ metrics }: Config, { metricsPort }: RunningServer): Listening['metrics'] {
+  return metricsPort === undefined ? undefined : { host: metrics.host, port: metricsPort };
 }
 
 /**
