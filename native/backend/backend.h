@@ -91,6 +91,9 @@ class Backend {
   // Loads a model; may take long. Any thread except a listener's.
   // Errors: model_invalid (what, why), runtime_unavailable.
   virtual Result<std::shared_ptr<BackendModel>> load(const ModelSpec& spec) = 0;
+  // Returns memory to the system that was allocated for runs and that no run uses. Any thread; may
+  // take milliseconds for each GB.
+  virtual void release_unused() {}
 };
 
 // Echo, delay, fail: makes every path testable without a model. Returns inputs as outputs, by

@@ -37,7 +37,11 @@ Engine::Engine(EngineOptions options)
       quick_("sv-quick", 1, false),
       inflating_("sv-inflate", kInflateThreads, false),
       freeing_("sv-free", 1, false),
-      trimmer_(budget_, [this] { poke_lanes(true); }) {
+      trimmer_(
+          budget_, [this] { poke_lanes(true); },
+          [this] {
+            for (const auto& [name, backend] : backends_) backend->release_unused();
+          }) {
   budget_->on_first_kept([this] { trimmer_.note(); });
   gpu::PinnedPool::process().set_limit(options_.pinned_pool_bytes);
   const size_t slash = options_.onnxruntime_library.rfind('/');
@@ -173,7 +177,7 @@ Result<std::shared_ptr<Model>> Engine::load_model(ModelSpec spec) {
   auto model = std::make_shared<Model>(
       handle, std::move(spec), std::move(replicas.value()), std::move(shapes.value()), load_us,
       ModelServices{&access_log_, options_.records, budget_.get(), &timer_, options_.start_thread,
-                    &tracer_, &request_log_, &shared_regions_},
+                    &tracer_, &request_log_, &shared_regions_, &trimmer_},
       std::move(finding));
   model->trace_sampler().store(tracer_.sampler_of(model->spec().name));
   next->models = published_->models.with(handle, model);

@@ -20,6 +20,7 @@
 #include "engine/model/shapes.h"
 #include "engine/observe/request_log.h"
 #include "engine/watch/deadline_timer.h"
+#include "engine/watch/memory_trimmer.h"
 #include "engine/watch/running.h"
 #include "stats/access_log.h"
 #include "stats/model_stats.h"
@@ -94,6 +95,7 @@ struct ModelServices {
   Tracer* tracer = nullptr;  // for models whose requests may be traced
   RequestLog* request_log = nullptr;
   const SharedRegions* shared_regions = nullptr;  // regions that requests may name; null = none
+  MemoryTrimmer* trimmer = nullptr;               // receives long runs; null = none
 };
 
 class Model final : public Timed {
@@ -120,6 +122,11 @@ class Model final : public Timed {
   RequestQueue& queue() { return queue_; }
   RunningRequests& running() { return running_; }
   ModelCounters& counters() { return counters_; }
+  // Counts a run's time. Any thread.
+  void count_run(uint64_t ns) {
+    counters_.compute_ns.fetch_add(ns, std::memory_order_relaxed);
+    if (services_.trimmer != nullptr) services_.trimmer->note_run(ns);
+  }
   ModelStats& stats() { return stats_; }
   // Statistics of the model and its queue. Control plane, any thread.
   StatsReading read_stats();

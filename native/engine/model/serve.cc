@@ -237,7 +237,7 @@ Status serve_steps(const ServeInput& input, Model& model, size_t replica_index,
     done = was_ended(input) ? Status(ended_error(model, input.cancel->cause()))
                             : blame_shared(memory.decoded, std::move(done));
   }
-  model.counters().compute_ns.fetch_add(times.infer_ns, std::memory_order_relaxed);
+  model.count_run(times.infer_ns);
   if (done.ok()) {
     done = encode_answer(input.protocol, model, memory.decoded, memory.output_indices,
                          memory.outputs, settings, memory.arena, out);

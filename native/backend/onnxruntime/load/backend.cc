@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 
@@ -12,6 +13,7 @@
 #include "backend/onnx/device_form.h"
 #include "backend/onnx/fusions.h"
 #include "backend/onnx/guards.h"
+#include "backend/onnxruntime/arena.h"
 #include "backend/onnxruntime/custom_ops.h"
 #include "backend/onnxruntime/error.h"
 #include "backend/onnxruntime/graphs.h"
@@ -346,13 +348,19 @@ class OnnxRuntimeBackend final : public Backend {
   Result<std::shared_ptr<BackendModel>> load(const ModelSpec& spec) override {
     Result<const OrtRuntime*> runtime = acquire_runtime(library_path_, intra_op_threads_);
     if (!runtime.ok()) return std::move(runtime.error());
+    runtime_.store(runtime.value());
     if (!spec.graphs.empty()) return load_graphs(*runtime.value(), spec);
     return load_model(*runtime.value(), spec);
+  }
+
+  void release_unused() override {
+    if (const OrtRuntime* runtime = runtime_.load()) release_arena(*runtime);
   }
 
  private:
   const std::string library_path_;
   const int intra_op_threads_;
+  std::atomic<const OrtRuntime*> runtime_{nullptr};  // once it is loaded
 };
 
 }  // namespace
