@@ -36,7 +36,7 @@ const FOLDERS = {
     ...['admin', { apart: ['workers', 'start'] }, '.'],
   ],
   cli: [
-    ...['.', { apart: ['key', 'serve', 'predict', 'gpu'] }],
+    ...['.', { apart: ['key', 'serve', 'predict', 'gpu', 'types'] }],
     ...[{ apart: ['bench', 'inspect'] }, { apart: ['import', 'help'] }],
   ],
 };
