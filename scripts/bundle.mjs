@@ -16,6 +16,7 @@ import { createRequire } from 'node:module';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { bundleClient } from './packaging/client.mjs';
 import { bundleConsole } from './packaging/console.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -80,6 +81,7 @@ export async function bundle() {
   rmSync(folder, { recursive: true, force: true });
   await bundled({});
   await bundleConsole(folder);
+  await bundleClient(folder);
   copyFileSync(loader, join(folder, 'load.cjs'));
   for (const entry of SERVER_ENTRIES) writeLoaded(basename(entry, '.js'));
   return readdirSync(folder).length;

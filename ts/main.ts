@@ -21,6 +21,7 @@ const COMMANDS: Readonly<Record<CommandName, Run>> = {
   bench: async (args) => (await import('./cli/bench/bench-command.js')).benchCommand(args),
   inspect: async (args) => (await import('./cli/inspect/inspect-command.js')).inspectCommand(args),
   import: async (args) => (await import('./cli/import/import-command.js')).importCommand(args),
+  types: async (args) => (await import('./cli/types/types-command.js')).typesCommand(args),
   gpu: async (args) => (await import('./cli/gpu/gpu-command.js')).gpuCommand(args),
   doctor: async (args) => (await import('./cli/gpu/doctor-command.js')).doctorCommand(args),
   key: async (args) => (await import('./cli/key/key-command.js')).keyCommand(args),

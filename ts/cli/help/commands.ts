@@ -7,6 +7,7 @@ import { BENCH_FLAGS } from '../bench/flags.js';
 import { IMPORT_FLAGS, INSPECT_FLAGS } from '../model-flags.js';
 import { DOCTOR_FLAGS, GPU_FLAGS } from '../gpu/flags.js';
 import { PREDICT_FLAGS } from '../predict/flags.js';
+import { TYPES_FLAGS } from '../types/flags.js';
 
 export interface Example {
   readonly line: string;
@@ -167,6 +168,21 @@ const IMPORT: Described = {
   completes: 'paths',
 };
 
+const TYPES: Described = {
+  takes: 'URL [MODEL ...]',
+  summary: "print TypeScript types of a server's models",
+  about:
+    'The types check the names, datatypes and outputs of calls with the clients of serval/client. ' +
+    'The URL is http://HOST:PORT or grpc://HOST:PORT (https and grpcs use TLS) of any server of V2. ' +
+    'Default: all models that are ready.',
+  flags: TYPES_FLAGS,
+  examples: [
+    { line: 'serval types http://localhost:8000 > models.d.ts', what: 'all models' },
+    { line: 'serval types grpc://localhost:8001 iris', what: 'one model, over gRPC' },
+  ],
+  completes: [],
+};
+
 const GPU: Described = {
   takes: 'adopt DIR | install [flags]',
   summary: "use or download NVIDIA's libraries and ONNX Runtime for GPUs",
@@ -261,6 +277,7 @@ const TABLE = {
   bench: BENCH,
   inspect: INSPECT,
   import: IMPORT,
+  types: TYPES,
   gpu: GPU,
   doctor: DOCTOR,
   key: KEY,
