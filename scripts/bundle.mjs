@@ -93,7 +93,9 @@ function writeLoaded(name) {
   const entry = join(folder, `${name}.cjs`);
   const file = join(folder, `${name}.code.cjs`);
   renameSync(entry, file);
-  if (/[^\0-\x7f]/.test(readFileSync(file, 'utf8'))) throw new Error(`${file}: expected ASCII`);
+  if (/[^\0-\x7f]/.test(readFileSync(file, 'utf8'))) {
+    throw new Error(`${file}: expected ASCII`);
+  }
   writeFileSync(codeOf(file), scriptOf(file).createCachedData());
   const text = `require('./load.cjs').load(__dirname + '/${name}.code.cjs', __dirname, module);\n`;
   writeFileSync(entry, `'use strict';\n${text}`);
