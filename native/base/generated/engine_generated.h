@@ -209,7 +209,8 @@ struct TensorSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_UNCHECKED = 14,
     VT_RANKS = 16,
     VT_DEFAULT_PROTO = 18,
-    VT_LABELS = 20
+    VT_LABELS = 20,
+    VT_IN_CONFIG = 22
   };
   const flatbuffers::String *name() const {
     return GetPointer<const flatbuffers::String *>(VT_NAME);
@@ -238,6 +239,9 @@ struct TensorSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *labels() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *>(VT_LABELS);
   }
+  flatbuffers::Optional<bool> in_config() const {
+    return GetOptional<uint8_t, bool>(VT_IN_CONFIG);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyOffsetRequired(verifier, VT_NAME) &&
@@ -257,6 +261,7 @@ struct TensorSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyOffset(verifier, VT_LABELS) &&
            verifier.VerifyVector(labels()) &&
            verifier.VerifyVectorOfStrings(labels()) &&
+           VerifyField<uint8_t>(verifier, VT_IN_CONFIG, 1) &&
            verifier.EndTable();
   }
 };
@@ -292,6 +297,9 @@ struct TensorSpecBuilder {
   void add_labels(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> labels) {
     fbb_.AddOffset(TensorSpec::VT_LABELS, labels);
   }
+  void add_in_config(bool in_config) {
+    fbb_.AddElement<uint8_t>(TensorSpec::VT_IN_CONFIG, static_cast<uint8_t>(in_config));
+  }
   explicit TensorSpecBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -314,7 +322,8 @@ inline flatbuffers::Offset<TensorSpec> CreateTensorSpec(
     flatbuffers::Optional<bool> unchecked = flatbuffers::nullopt,
     flatbuffers::Offset<serval::fb::RankRule> ranks = 0,
     flatbuffers::Offset<flatbuffers::Vector<uint8_t>> default_proto = 0,
-    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> labels = 0) {
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> labels = 0,
+    flatbuffers::Optional<bool> in_config = flatbuffers::nullopt) {
   TensorSpecBuilder builder_(_fbb);
   builder_.add_labels(labels);
   builder_.add_default_proto(default_proto);
@@ -322,6 +331,7 @@ inline flatbuffers::Offset<TensorSpec> CreateTensorSpec(
   builder_.add_symbols(symbols);
   builder_.add_shape(shape);
   builder_.add_name(name);
+  if(in_config) { builder_.add_in_config(*in_config); }
   if(unchecked) { builder_.add_unchecked(*unchecked); }
   builder_.add_unknown_rank(unknown_rank);
   builder_.add_datatype(datatype);
@@ -338,7 +348,8 @@ inline flatbuffers::Offset<TensorSpec> CreateTensorSpecDirect(
     flatbuffers::Optional<bool> unchecked = flatbuffers::nullopt,
     flatbuffers::Offset<serval::fb::RankRule> ranks = 0,
     const std::vector<uint8_t> *default_proto = nullptr,
-    const std::vector<flatbuffers::Offset<flatbuffers::String>> *labels = nullptr) {
+    const std::vector<flatbuffers::Offset<flatbuffers::String>> *labels = nullptr,
+    flatbuffers::Optional<bool> in_config = flatbuffers::nullopt) {
   auto name__ = name ? _fbb.CreateString(name) : 0;
   auto shape__ = shape ? _fbb.CreateVector<int64_t>(*shape) : 0;
   auto symbols__ = symbols ? _fbb.CreateVector<flatbuffers::Offset<flatbuffers::String>>(*symbols) : 0;
@@ -354,7 +365,8 @@ inline flatbuffers::Offset<TensorSpec> CreateTensorSpecDirect(
       unchecked,
       ranks,
       default_proto__,
-      labels__);
+      labels__,
+      in_config);
 }
 
 struct Signature FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
@@ -1177,7 +1189,8 @@ struct TensorOverride FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_NAME = 4,
     VT_DIMS = 6,
     VT_MODEL_DIMS = 8,
-    VT_LABELS = 10
+    VT_LABELS = 10,
+    VT_OPTIONAL = 12
   };
   const flatbuffers::String *name() const {
     return GetPointer<const flatbuffers::String *>(VT_NAME);
@@ -1191,6 +1204,9 @@ struct TensorOverride FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *labels() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *>(VT_LABELS);
   }
+  bool optional() const {
+    return GetField<uint8_t>(VT_OPTIONAL, 0) != 0;
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyOffsetRequired(verifier, VT_NAME) &&
@@ -1202,6 +1218,7 @@ struct TensorOverride FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyOffset(verifier, VT_LABELS) &&
            verifier.VerifyVector(labels()) &&
            verifier.VerifyVectorOfStrings(labels()) &&
+           VerifyField<uint8_t>(verifier, VT_OPTIONAL, 1) &&
            verifier.EndTable();
   }
 };
@@ -1222,6 +1239,9 @@ struct TensorOverrideBuilder {
   void add_labels(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> labels) {
     fbb_.AddOffset(TensorOverride::VT_LABELS, labels);
   }
+  void add_optional(bool optional) {
+    fbb_.AddElement<uint8_t>(TensorOverride::VT_OPTIONAL, static_cast<uint8_t>(optional), 0);
+  }
   explicit TensorOverrideBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -1239,12 +1259,14 @@ inline flatbuffers::Offset<TensorOverride> CreateTensorOverride(
     flatbuffers::Offset<flatbuffers::String> name = 0,
     flatbuffers::Offset<flatbuffers::Vector<int64_t>> dims = 0,
     flatbuffers::Offset<flatbuffers::Vector<int64_t>> model_dims = 0,
-    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> labels = 0) {
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> labels = 0,
+    bool optional = false) {
   TensorOverrideBuilder builder_(_fbb);
   builder_.add_labels(labels);
   builder_.add_model_dims(model_dims);
   builder_.add_dims(dims);
   builder_.add_name(name);
+  builder_.add_optional(optional);
   return builder_.Finish();
 }
 
@@ -1253,7 +1275,8 @@ inline flatbuffers::Offset<TensorOverride> CreateTensorOverrideDirect(
     const char *name = nullptr,
     const std::vector<int64_t> *dims = nullptr,
     const std::vector<int64_t> *model_dims = nullptr,
-    const std::vector<flatbuffers::Offset<flatbuffers::String>> *labels = nullptr) {
+    const std::vector<flatbuffers::Offset<flatbuffers::String>> *labels = nullptr,
+    bool optional = false) {
   auto name__ = name ? _fbb.CreateString(name) : 0;
   auto dims__ = dims ? _fbb.CreateVector<int64_t>(*dims) : 0;
   auto model_dims__ = model_dims ? _fbb.CreateVector<int64_t>(*model_dims) : 0;
@@ -1263,7 +1286,8 @@ inline flatbuffers::Offset<TensorOverride> CreateTensorOverrideDirect(
       name__,
       dims__,
       model_dims__,
-      labels__);
+      labels__,
+      optional);
 }
 
 struct KeyValue FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {

@@ -110,6 +110,7 @@ struct TensorOverride {
   std::vector<int64_t> dims;  // the clients' shape, including the batch dim; -1 = free
   std::vector<int64_t> model_dims;  // the model's shape (reshape); empty = dims
   std::vector<std::string> labels;  // outputs: classification labels by index
+  bool optional = false;  // inputs: a request may omit it
 };
 
 template <typename Table, typename Visit>
@@ -118,6 +119,7 @@ void each_member(const Table& from, TensorOverride& to, Visit visit) {
   visit(from.dims(), to.dims);
   visit(from.model_dims(), to.model_dims);
   visit(from.labels(), to.labels);
+  visit(from.optional(), to.optional);
 }
 
 struct Provider {

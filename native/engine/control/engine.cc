@@ -167,7 +167,8 @@ Result<std::shared_ptr<Model>> Engine::load_model(ModelSpec spec) {
   const uint64_t start = now_ns();
   Result<std::vector<std::shared_ptr<BackendModel>>> replicas = load_replicas(spec);
   if (!replicas.ok()) return std::move(replicas.error());
-  Result<ModelShapes> shapes = ModelShapes::make(spec, replicas.value()[0]->info().signatures);
+  Result<ModelShapes> shapes = ModelShapes::make(spec, replicas.value()[0]->info().signatures,
+                                                 replicas.value()[0]->info().table.get());
   if (!shapes.ok()) return std::move(shapes.error());
   BatchFinding finding = probe_batching(spec, shapes.value(), *replicas.value()[0]);
   const auto load_us = static_cast<int64_t>((now_ns() - start) / 1000);

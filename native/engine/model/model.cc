@@ -97,9 +97,11 @@ void Model::pad_to(std::span<const uint32_t> rows) {
 }
 
 uint32_t Model::rows_of(std::span<const TensorView> inputs) const {
-  if ((!batch_dim() && table_ == nullptr) || inputs.empty() || inputs[0].shape.rank() == 0)
-    return 1;
-  const int64_t rows = inputs[0].shape[0];
+  if (!batch_dim() && table_ == nullptr) return 1;
+  const auto first = std::ranges::find_if(
+      inputs, [](const TensorView& input) { return input.dtype != DType::Invalid; });
+  if (first == inputs.end() || first->shape.rank() == 0) return 1;
+  const int64_t rows = first->shape[0];
   return static_cast<uint32_t>(std::min<int64_t>(rows, UINT32_MAX));
 }
 

@@ -148,8 +148,8 @@ class Model final : public Timed {
   bool inputs_batchable() const { return shapes_.batchable(); }
   // Null if requests run one by one.
   Batcher* batcher() { return batcher_.get(); }
-  // Returns the rows of a request: the first dim of its first input if that is the batch, as it
-  // always is in a tabular model; else 1.
+  // Returns the rows of a request: the first dim of its first present input if that is the batch,
+  // as it always is in a tabular model; else 1.
   uint32_t rows_of(std::span<const TensorView> inputs) const;
 
   // Starts an instance thread if the waiting requests need one more; if none can be started and

@@ -212,6 +212,8 @@ export interface TensorSpec {
   readonly defaultProto?: Uint8Array;
   /** outputs: class names stored in the model */
   readonly labels?: readonly string[];
+  /** optional inputs: the configuration lists it */
+  readonly inConfig?: boolean;
 }
 
 export interface Signature {
@@ -220,7 +222,7 @@ export interface Signature {
   readonly outputs: readonly TensorSpec[];
   /** SignatureDef.method_name; absent: the format has none */
   readonly methodName?: string;
-  /** with a default in the graph; `inputs` has the others */
+  /** the graph runs without them; `inputs` has the others */
   readonly optionalInputs?: readonly TensorSpec[];
 }
 
@@ -319,6 +321,8 @@ export interface TensorOverride {
   readonly modelDims: readonly number[];
   /** outputs: classification labels by index */
   readonly labels: readonly string[];
+  /** inputs: a request may omit it */
+  readonly optional: boolean;
 }
 
 export interface Provider {

@@ -34,6 +34,7 @@ export const TENSOR_SPEC: FlatTable<engine.TensorSpec> = { name: 'TensorSpec', m
   { name: 'ranks', kind: RANK_RULE, optional: true },
   { name: 'defaultProto', kind: 'bytes', optional: true },
   { name: 'labels', kind: 'string', many: true, optional: true },
+  { name: 'inConfig', kind: 'bool', fallback: null, optional: true },
 ] };
 
 export const SIGNATURE: FlatTable<engine.Signature> = { name: 'Signature', members: [
@@ -106,6 +107,7 @@ export const TENSOR_OVERRIDE: FlatTable<engine.TensorOverride> = { name: 'Tensor
   { name: 'dims', kind: 'long', many: true },
   { name: 'modelDims', kind: 'long', many: true },
   { name: 'labels', kind: 'string', many: true },
+  { name: 'optional', kind: 'bool' },
 ] };
 
 export const PROVIDER: FlatTable<engine.Provider> = { name: 'Provider', members: [

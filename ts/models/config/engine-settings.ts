@@ -305,7 +305,8 @@ function tensorSettings(
     read.children(config, list).map((tensor) => {
       const name = read.text(tensor, 'name');
       const own = list === 'output' ? labels.get(name) : undefined;
-      return { name, ...tensorDims(tensor, config), labels: own ?? [] };
+      const optional = list === 'input' && read.bool(tensor, 'optional');
+      return { name, ...tensorDims(tensor, config), labels: own ?? [], optional };
     });
   const [inputs, outputs] = [overrides('input'), overrides('output')];
   return {

@@ -300,14 +300,19 @@ flatbuffers::Offset<fb::TensorSpec> write_tensor(Builder& builder, const TensorS
       spec.unchecked ? flatbuffers::Optional<bool>(true) : flatbuffers::nullopt;
   flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> labels;
   if (!spec.labels.empty()) labels = builder.CreateVectorOfStrings(spec.labels);
+  const flatbuffers::Optional<bool> in_config = spec.may_be_absent && spec.in_config
+                                                    ? flatbuffers::Optional<bool>(true)
+                                                    : flatbuffers::nullopt;
   return fb::CreateTensorSpec(builder, name, spec.dtype, dims, symbols, spec.unknown_rank,
-                              unchecked, 0, 0, labels);
+                              unchecked, 0, 0, labels, in_config);
 }
 
 flatbuffers::Offset<fb::Signature> write_signature(Builder& builder, const Signature& signature) {
   std::vector<flatbuffers::Offset<fb::TensorSpec>> inputs, optional, outputs;
   for (const TensorSpec& input : signature.inputs) {
-    (input.may_be_absent ? optional : inputs).push_back(write_tensor(builder, input));
+    // The default of a SavedModel's signature is part of its documents, which list all inputs.
+    const bool listed = !input.may_be_absent || input.default_value != nullptr;
+    (listed ? inputs : optional).push_back(write_tensor(builder, input));
   }
   for (const TensorSpec& output : signature.outputs) {
     outputs.push_back(write_tensor(builder, output));
