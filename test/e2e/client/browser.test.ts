@@ -13,7 +13,7 @@ import { ModelFolders } from '../support/model-folders.js';
 import { startServer } from '../support/serval-process.js';
 
 const MODULE = readFileSync(join(packageRoot(), 'dist', 'bundle', 'client.browser.js'));
-/** As a page receives it, compressed; and the text that it compiles, a few percent above its size. */
+/** Limits on the compressed module that a page receives, and on the text that it compiles. */
 const TRANSFER_BYTES_MAX = 10_000;
 const BYTES_MAX = 16_500;
 
