@@ -14,7 +14,8 @@ import { buildLibrary, NATIVE, noCompiler } from './fake-libraries.js';
 
 const ROWS_MAX = 16;
 const CLIENTS = 32;
-const SECONDS = 2;
+const ROUNDS = 3;
+const SECONDS = 0.7;
 const PLAN_MS = '100';
 const RUN_MS = '1';
 
@@ -117,13 +118,17 @@ describe('batches of a model that is planned by shape', { skip: noCompiler }, ()
   });
 
   it('serves at least 0.8 of the rows of one fixed size', async () => {
-    const fixed = await served('fixed');
+    const best: Record<Name, number> = { graphs: 0, sessions: 0, fixed: 0, any: 0 };
+    for (let round = 0; round < ROUNDS; round += 1) {
+      for (const model of Object.keys(MODELS) as Name[]) {
+        best[model] = Math.max(best[model], await served(model));
+      }
+    }
+    const { fixed } = best;
     for (const model of ['graphs', 'sessions'] as const) {
-      const own = await served(model);
-      assert.ok(own >= 0.8 * fixed, `${model}: ${own} requests, fixed: ${fixed}`);
+      assert.ok(best[model] >= 0.8 * fixed, JSON.stringify(best));
     }
     // Otherwise the stand-in plans nothing, and this test shows nothing.
-    const any = await served('any');
-    assert.ok(any < 0.5 * fixed, `any: ${any} requests, fixed: ${fixed}`);
+    assert.ok(best.any < 0.5 * fixed, JSON.stringify(best));
   });
 });
