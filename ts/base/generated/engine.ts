@@ -90,6 +90,8 @@ export enum ListenerEvent {
   Failed = 12,
   /** bytes that are not a request were refused; value: the status; */
   Refused = 13,
+  /** a listener thread was added; value: their number; payload: u32, the */
+  ThreadAdded = 14,
 }
 
 export enum RequestFlag {

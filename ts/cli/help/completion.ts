@@ -29,6 +29,8 @@ function valuesOf({ type, value }: FlagRow): Values {
     case 'text':
       if (value === 'DIR') return 'folders';
       return value === 'FILE' || value === 'PATH' ? 'files' : 'any';
+    case 'int-or-auto':
+      return ['auto'];
     case 'int':
     case 'size':
     case 'text-list':

@@ -12,6 +12,7 @@ import type { RegistrySnapshot } from '../../model/snapshot.js';
 import { loadBinding } from '../../engine/binding.js';
 import { requireThreads, startNodePool, type ThreadSettings } from '../../engine/thread-need.js';
 import { startServer, type RunningServer } from '../../server/server.js';
+import { listenerThreads } from '../../server/listener-threads.js';
 import { unsupportedNode } from '../../base/version.js';
 import { RequestFiles } from './request-files.js';
 import { startedJson, startedText, type Listening } from './startup-text.js';
@@ -32,11 +33,11 @@ export async function serveCommand(args: readonly string[]): Promise<number> {
   const oldNode = unsupportedNode(process.version);
   if (oldNode !== undefined) logger.warn(`${oldNode}: this version is not tested`);
   exitOnUncaught({ level, format });
-  requireThreads(threadSettings(config), startable);
+  const growth = requireThreads(threadSettings(config), startable);
   const signals = new SignalExit(logger);
   signals.install();
   try {
-    const server = await startServer(config);
+    const server = await startServer(config, growth);
     signals.server = server;
     process.on('SIGHUP', () => {
       logger.info('reloading configuration and models', { signal: 'SIGHUP' });
@@ -50,11 +51,13 @@ export async function serveCommand(args: readonly string[]): Promise<number> {
   return 0;
 }
 
-function threadSettings({ listeners, httpThreads, grpc, model }: Config): ThreadSettings {
+function threadSettings(config: Config): ThreadSettings {
+  const { http, grpc, growth } = listenerThreads(config);
   return {
-    httpThreads: listeners.http ? httpThreads : 1,
-    grpcThreads: listeners.grpc ? grpc.transport.threads : 0,
-    intraOpThreads: model.intraOpThreads,
+    httpThreads: http.threads,
+    grpcThreads: grpc.threads,
+    growth,
+    intraOpThreads: config.model.intraOpThreads,
     processors: availableParallelism(),
   };
 }
