@@ -1,9 +1,11 @@
 // The client's module for browsers: its size, its imports, and calls of a real server from
 // Debian's Chromium, in which the page comes from another origin.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
@@ -47,6 +49,30 @@ describe("the client's module for browsers", () => {
     const sent = gzipSync(MODULE).length;
     assert.ok(sent < TRANSFER_BYTES_MAX, `${sent} bytes compressed`);
     assert.doesNotMatch(text, /\bimport\b|\brequire\b|node:|\bBuffer\b|\bprocess\b/);
+  });
+
+  it('is one file, as are those for Node, which load neither the server nor the addon', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'serval-client-'));
+    try {
+      for (const file of ['client.js', 'client.cjs', 'client.browser.js']) {
+        const name = file.replace(/\.js$/, '.mjs');
+        copyFileSync(join(packageRoot(), 'dist', 'bundle', file), join(folder, name));
+        const names = 'Object.keys(client).join()';
+        const code = `const client = await import('./${name}');
+          if (process.report.getReport().sharedObjects.some((one) => one.endsWith('.node'))) exit(1);
+          process.stdout.write(${names});`;
+        const args = ['--input-type=module', '-e', code];
+        const { status, stdout, stderr } = spawnSync(process.execPath, args, {
+          cwd: folder,
+          encoding: 'utf8',
+        });
+        assert.equal(status, 0, stderr);
+        assert.match(stdout, /ClientError/);
+        assert.match(stdout, file === 'client.browser.js' ? /V2Client/ : /GrpcClient.*V2Client/);
+      }
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
   });
 
   it('calls a server of another origin from a page', async (context) => {
