@@ -30,7 +30,7 @@ const FOLDERS = {
   ],
   cli: [
     ...['.', { apart: ['key', 'serve', 'predict', 'gpu'] }],
-    ...[{ apart: ['bench', 'inspect'] }, { apart: ['import', 'help'] }],
+    ...[{ apart: ['bench', 'inspect', 'check'] }, { apart: ['import', 'help'] }],
   ],
 };
 const IMPORTERS = 'importers';
