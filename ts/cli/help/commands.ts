@@ -4,7 +4,7 @@
 import { SERVE_FLAGS } from '../../config/flags.js';
 import type { FlagRow } from '../../config/values/flag-row.js';
 import { BENCH_FLAGS } from '../bench/flags.js';
-import { IMPORT_FLAGS, INSPECT_FLAGS } from '../model-flags.js';
+import { CHECK_FLAGS, IMPORT_FLAGS, INSPECT_FLAGS } from '../model-flags.js';
 import { DOCTOR_FLAGS, GPU_FLAGS } from '../gpu/flags.js';
 import { PREDICT_FLAGS } from '../predict/flags.js';
 import { TYPES_FLAGS } from '../types/flags.js';
@@ -154,6 +154,21 @@ const INSPECT: Described = {
   completes: 'paths',
 };
 
+const CHECK: Described = {
+  takes: '[PATH ...] [flags of serve] [--json]',
+  summary: 'load every model once and report which ones fail',
+  about:
+    'A dry run of `serve` with the same arguments: loads, imports and warms up every version that it ' +
+    'would serve, one at a time, and opens no port. The exit code is 0 if such a server would be ' +
+    'ready, 1 if a model fails or a place of models has a fault.',
+  flags: CHECK_FLAGS,
+  examples: [
+    { line: 'serval check /models', what: 'a line per version, with the reason of each failure' },
+    { line: 'serval check --model-config-file models.config --json', what: 'as JSON' },
+  ],
+  completes: 'paths',
+};
+
 const IMPORT: Described = {
   takes: 'PATH --out FILE',
   summary: 'write a TensorFlow model as ONNX, others as their plan',
@@ -276,6 +291,7 @@ const TABLE = {
   predict: PREDICT,
   bench: BENCH,
   inspect: INSPECT,
+  check: CHECK,
   import: IMPORT,
   types: TYPES,
   gpu: GPU,
