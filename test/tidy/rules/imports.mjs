@@ -36,8 +36,8 @@ const FOLDERS = {
     ...['admin', { apart: ['workers', 'start'] }, '.'],
   ],
   cli: [
-      ...['.', { apart: ['key', 'serve', 'predict', 'gpu', 'types'] }],
-      ...[{ apart: ['bench', 'inspect', 'check'] }, { apart: ['import', 'help'] }],
+    ...['.', { apart: ['key', 'serve', 'predict', 'gpu', 'types'] }],
+    ...[{ apart: ['bench', 'inspect', 'check'] }, { apart: ['import', 'help'] }],
   ],
 };
 const IMPORTERS = 'importers';

@@ -35,7 +35,7 @@ export async function checkCommand(args: readonly string[]): Promise<number> {
   return report.ok ? 0 : EXIT_FAILED;
 }
 
-/** What a server would load at its start, with everything of its repositories. */
+/** Returns the models that a server would load at startup, with all of its repositories. */
 async function desiredBy(config: Config): Promise<Desired> {
   const control = { ...config.control, mode: 'none', loadModels: [] } as const;
   const { batching, sources } = config;
