@@ -10,10 +10,9 @@ import { parse } from 'yaml';
 import { packageRoot } from '../../ts/base/package-files.js';
 import { fromScript } from '../clients/support.js';
 import { startServer } from '../e2e/support/serval-process.js';
-import { DEPLOY } from './support.js';
+import { DEPLOY, entrypointArgs } from './support.js';
 
 const DOCKERFILE = join(DEPLOY, 'docker', 'Dockerfile');
-const ENTRYPOINT = join(DEPLOY, 'docker', 'entrypoint.sh');
 const has = (program: string): boolean => spawnSync('which', [program]).status === 0;
 
 describe('the image', () => {
@@ -34,7 +33,7 @@ describe('the image', () => {
     assert.equal(text.match(/^FROM /gm)?.length, 2);
   });
 
-  it('accepts its own commands, flags alone, and commands of other servers', (context) => {
+  it('accepts its own commands, flags alone, and commands of other servers', () => {
     const cases: readonly (readonly [readonly string[], string])[] = [
       [['serve', '/models'], 'serve /models'],
       [['inspect', '/models/a b'], 'inspect /models/a b'],
@@ -42,17 +41,9 @@ describe('the image', () => {
       [['--version'], '--version'],
       [['tritonserver', '--model-store=/m'], 'serve --model-store=/m'],
       [['/usr/bin/tensorflow_model_server', '--port=9000'], 'serve --port=9000'],
-      [[], ''],
+      [[], 'serve'],
     ];
-    // echo would interpret some flags itself.
-    const printer = join(mkdtempSync(join(tmpdir(), 'serval-printer-')), 'print');
-    context.after(() => rmSync(dirname(printer), { recursive: true }));
-    writeFileSync(printer, '#!/bin/sh\nprintf %s "$*"\n', { mode: 0o755 });
-    for (const [args, wanted] of cases) {
-      const env = { ...process.env, SERVAL: printer };
-      const { stdout } = spawnSync('sh', [ENTRYPOINT, ...args], { env, encoding: 'utf8' });
-      assert.equal(stdout.trim(), wanted);
-    }
+    for (const [args, wanted] of cases) assert.equal(entrypointArgs(args), wanted);
   });
 
   it('is healthy while the server accepts requests', async () => {
