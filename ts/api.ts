@@ -57,7 +57,8 @@ function optionTexts(row: FlagRow, value: unknown, where: string): readonly stri
     return value.flatMap((one) => optionTexts(row, one, where));
   }
   const wanted = kind === 'int' ? 'number' : kind === 'bool' ? 'boolean' : 'string';
-  const fits = typeof value === wanted || (kind === 'size' && typeof value === 'number');
+  const mayBeNumber = kind === 'size' || kind === 'int-or-auto';
+  const fits = typeof value === wanted || (mayBeNumber && typeof value === 'number');
   if (!fits) throw configError(where, `expected a ${wanted}, got ${typeof value}`);
   return [String(value)];
 }

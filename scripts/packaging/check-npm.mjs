@@ -122,6 +122,7 @@ function readmeExamples() {
 }
 
 const TYPED = `import { loadModel, startServer, type ServeOptions } from 'serval';
+import { GrpcClient, V2Client, type Outputs } from 'serval/client';
 const model = await loadModel('models/half_plus_three', { instances: 1 });
 const values: ArrayLike<unknown> | undefined = (await model.infer({ x: [1, 2] }))['y']?.data;
 await model.close();
@@ -137,6 +138,11 @@ const wrong: ServeOptions = { httpPort: 'x' };
 // @ts-expect-error there is no such mode
 const mode: ServeOptions = { execMode: 'sometimes' };
 export { port, wrong, mode };
+const client = new V2Client('http://localhost:8000', { timeoutMs: 1, tls: { ca: 'pem' } });
+const answer: Outputs = (await client.infer('m', { x: [[1]] })).outputs;
+// @ts-expect-error a time limit is a number
+const late = new GrpcClient('grpc://localhost:8001', { timeoutMs: '1' });
+export { answer, late };
 `;
 
 // A program with misuses: invalid options, a second server, and a server after a stopped one.
@@ -153,6 +159,23 @@ console.log('ready on ' + next.http.host + ': ' + next.ready);
 await next.stop();
 `;
 
+// Checks the entry serval/client: ES module, CommonJS, and the module for browsers.
+function checkClient(app) {
+  const names = 'Object.keys(client).sort().join()';
+  const wanted = {
+    'client.mjs': ['ClientError,GrpcClient,V1Client,V2Client', 'import * as client from'],
+    'client.cjs': ['ClientError,GrpcClient,V1Client,V2Client', 'const client = require'],
+    'page.mjs': ['ClientError,V2Client', 'import * as client from'],
+  };
+  for (const [file, [exported, load]] of Object.entries(wanted)) {
+    const from = load.startsWith('import') ? "'serval/client'" : "('serval/client')";
+    writeFileSync(join(app, file), `${load} ${from};\nconsole.log(${names});\n`);
+    const conditions = file === 'page.mjs' ? ['--conditions=browser'] : [];
+    const printed = run(process.execPath, [...conditions, file], app).trim();
+    check(printed === exported, `serval/client in ${file} exports ${printed}`);
+  }
+}
+
 /** Imports, requires and type-checks the installed package in a separate program. */
 export function checkExports(prefix, scratch) {
   const app = join(scratch, 'app');
@@ -163,7 +186,7 @@ export function checkExports(prefix, scratch) {
   for (const { code, printed } of readmeExamples()) {
     writeFileSync(join(app, 'example.mjs'), code);
     check(node('example.mjs').trim() === printed, 'the example of README.md prints something else');
-    const common = code.replace(/^import (.*) from (.*);$/m, 'const $1 = require($2);');
+    const common = code.replace(/^import (.*) from (.*);$/gm, 'const $1 = require($2);');
     writeFileSync(join(app, 'example.cjs'), `(async () => {\n${common}})();\n`);
     check(node('example.cjs').trim() === printed, 'the example prints something else by require()');
   }
@@ -179,10 +202,13 @@ export function checkExports(prefix, scratch) {
     /^ready on 127\.0\.0\.1: true$/,
   ];
   wanted.forEach((one, i) => check(one.test(errors[i]), `misused, ${i}: ${errors.join('; ')}`));
+  checkClient(app);
   writeFileSync(join(app, 'typed.mts'), TYPED);
   writeFileSync(
     join(app, 'typed.cts'),
     `import { startServer } from 'serval';
+    import { V1Client } from 'serval/client';
+    export const client = new V1Client('http://localhost:8000');
     export const port = startServer({ paths: ['models'] }).then((server) => server.http.port);`,
   );
   const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2022'];

@@ -4,6 +4,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { writeClientTypes } from './client.mjs';
 
 const dist = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), 'dist');
 
@@ -12,6 +13,7 @@ const TYPES = {
   path: 'string',
   providers: 'string',
   int: 'number',
+  'int-or-auto': "number | 'auto'",
   bool: 'boolean',
   size: 'number | string',
   'path-list': 'string | readonly string[]',
@@ -103,4 +105,5 @@ export async function writeTypes() {
   const text = declarations(SERVE_FLAGS, optionName, library);
   for (const name of ['api.d.ts', 'api.d.cts']) writeFileSync(join(dist, 'bundle', name), text);
   writeFileSync(join(dist, 'bundle', 'api.js'), ES_MODULE);
+  writeClientTypes(join(dist, 'bundle'));
 }

@@ -1,8 +1,8 @@
-// The blocks of docs/guides/quickstart.md and docs/guides/clients.md, and the output that they
-// state: the lines of a block after "# " (sh, python) or "// " (js). Pure. Test time only.
+// The blocks of docs/guides/quickstart.md and the pages of clients, and the output that they state:
+// the lines of a block after "# " (sh, python) or "// " (js). Pure. Test time only.
 
 export interface Block {
-  readonly language: 'sh' | 'python' | 'js';
+  readonly language: 'sh' | 'python' | 'js' | 'ts';
   /** The line of its fence in the page. */
   readonly line: number;
   readonly text: string;
@@ -10,7 +10,7 @@ export interface Block {
   readonly printed: string;
 }
 
-const FENCE = /^```(sh|python|js)$/;
+const FENCE = /^```(sh|python|js|ts)$/;
 
 /**
  * The blocks between the line `from` and the next heading of its level; "": all lines. Throws if
@@ -37,8 +37,9 @@ export function blocksOf(page: string, from = ''): readonly Block[] {
 
 function blockOf([fence = '', ...lines]: readonly string[], line: number): Block {
   const language = FENCE.exec(fence)?.[1] as Block['language'] | undefined;
-  if (language === undefined) throw new Error(`line ${line}: expected sh, python or js: ${fence}`);
-  const mark = language === 'js' ? '//' : '#';
+  if (language === undefined)
+    throw new Error(`line ${line}: expected sh, python, js or ts: ${fence}`);
+  const mark = language === 'js' || language === 'ts' ? '//' : '#';
   const printed = lines
     .filter((text) => text.startsWith(mark))
     .map((text) => text.slice(mark.length).trim());

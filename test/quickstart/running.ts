@@ -24,6 +24,16 @@ const PROLOGUE = `set -meuo pipefail
 ended() { for job in $(jobs -p); do kill -- "-$job" 2>/dev/null || true; done; wait; }
 trap ended EXIT
 `;
+const TSC = join(packageRoot(), 'node_modules', 'typescript', 'bin', 'tsc');
+/** TypeScript is only checked. */
+const PROGRAMS = {
+  python: { extension: 'py', command: 'python' },
+  js: { extension: 'mjs', command: 'node' },
+  ts: {
+    extension: 'mts',
+    command: `node ${TSC} --noEmit --strict --module nodenext --target es2022`,
+  },
+};
 const MARK = '@@ next block';
 /** In the order of docs/guides/quickstart.md. */
 export const LIBRARIES = ['keras', 'sklearn', 'torch', 'pyspark'] as const;
@@ -94,9 +104,10 @@ export class QuickStarts {
       );
     assert.doesNotMatch(text, /~|\b800\d\b|serve .*[^1] &$/m, `line ${block.line}: not replaced`);
     if (block.language === 'sh') return text;
-    const program = block.language === 'js' ? `client-${index}.mjs` : `client-${index}.py`;
+    const { extension, command } = PROGRAMS[block.language];
+    const program = `client-${index}.${extension}`;
     writeFileSync(join(cwd, program), text);
-    return `${block.language === 'js' ? 'node' : 'python'} ${program}`;
+    return `${command} ${program}`;
   }
 
   // No registry: the package contains everything that it needs.

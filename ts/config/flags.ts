@@ -137,9 +137,9 @@ const ADDRESS_FLAGS = [
     'httpThreads',
     'http-threads',
     'N',
-    { kind: 'int', min: 1, max: HTTP_THREADS_MAX },
-    1,
-    'number of listener threads of the HTTP port',
+    { kind: 'int-or-auto', min: 1, max: HTTP_THREADS_MAX },
+    'auto',
+    'listener threads of the HTTP port; auto: one, and more while it is busy and cores are free',
     { aliases: ['http-thread-count'] },
   ),
   setting(

@@ -11,6 +11,7 @@ import { nativeFilesRemedy, packageRoot, shippedFile } from '../base/package-fil
 export type ServerValue =
   | `refused_${'access' | 'not_found' | 'not_ready' | 'body_too_large' | 'malformed' | 'other'}`
   | 'connections_http'
+  | 'threads_http'
   | `certificate_${'http' | 'grpc' | 'admin'}`
   | `problems_${'unserved' | 'warning' | 'note'}`
   | 'looks';

@@ -7,7 +7,13 @@ import { ranksOf, refusal } from './rank-list.mjs';
 // Rooms of ts/ from low to high: a file imports only lower rooms and its own. Rooms apart do not
 // import each other. Files directly in ts/ are rooms too.
 const ROOMS = ranksOf([
-  ...['base', 'protobuf', { apart: ['model', 'access'] }, 'listeners', 'config'],
+  ...[
+    'base',
+    'protobuf',
+    { apart: ['model', 'access'] },
+    { apart: ['listeners', 'client'] },
+    'config',
+  ],
   ...[{ apart: ['engine', 'importers'] }, 'models', 'protocols'],
   ...[{ apart: ['server', 'library'] }, 'cli', { apart: ['api.ts', 'main.ts'] }],
 ]);
@@ -16,6 +22,7 @@ const ROOMS = ranksOf([
 const FOLDERS = {
   model: ['.', 'infer'],
   listeners: ['.', 'tls', 'grpc', 'http'],
+  client: ['core', 'rest', 'node', 'grpc', '.'],
   config: ['values', { apart: ['observation', 'peers'] }, '.'],
   importers: [
     { apart: ['onnx', 'plan'] },
@@ -29,8 +36,8 @@ const FOLDERS = {
     ...['admin', { apart: ['workers', 'start'] }, '.'],
   ],
   cli: [
-    ...['.', { apart: ['key', 'serve', 'predict', 'gpu'] }],
-    ...[{ apart: ['bench', 'inspect'] }, { apart: ['import', 'help'] }],
+    ...['.', { apart: ['key', 'serve', 'predict', 'gpu', 'types'] }],
+    ...[{ apart: ['bench', 'inspect', 'check'] }, { apart: ['import', 'help'] }],
   ],
 };
 const IMPORTERS = 'importers';

@@ -1,4 +1,5 @@
 // The flags of `serval bench`. Data only; control plane.
+import { HEADER } from '../header-flag.js';
 import { flag, TEXT, TEXT_LIST } from '../../config/values/flag-row.js';
 import { type FlagRow } from '../../config/values/flag-row.js';
 import { SERVE_FLAGS } from '../../config/flags.js';
@@ -96,7 +97,7 @@ export const BENCH_FLAGS: readonly FlagRow[] = [
     '',
     'signature for v1-json and grpc-predict (default: serving_default)',
   ),
-  flag('header', 'NAME: VALUE', TEXT_LIST, '', 'header sent to the URL, for keys; may be repeated'),
+  HEADER,
   flag('tls-ca', 'FILE', TEXT, '', 'CA certificates for the URL (PEM)'),
   ...HANDED_ON,
 ];

@@ -1,4 +1,5 @@
 // Parses and checks the flags of `serval bench`. Control plane.
+import { headerOf } from '../header-flag.js';
 import { resolve } from 'node:path';
 import type { ParsedFlags } from '../../config/command-line.js';
 import type { FlagRow } from '../../config/values/flag-row.js';
@@ -156,12 +157,4 @@ function seconds(written: Written, min: number): number {
   }
   const expected = `expected seconds from ${min} to ${BENCH_SECONDS_MAX}`;
   throw configError(written.where, `${expected}, got ${echo(text)}`);
-}
-
-function headerOf(text: string): readonly [string, string] {
-  const [, name, value] = /^([\w-]+):[ \t]*([\x20-\x7e]*)$/.exec(text) ?? [];
-  if (name === undefined || value === undefined) {
-    throw configError('--header', `expected NAME: VALUE, got ${echo(text)}`);
-  }
-  return [name, value];
 }

@@ -1,4 +1,5 @@
 // The flags of `serval predict`. Data only; control plane.
+import { HEADER } from '../header-flag.js';
 import { flag, BOOL, TEXT, TEXT_LIST } from '../../config/values/flag-row.js';
 import { type FlagRow } from '../../config/values/flag-row.js';
 import { SERVE_FLAGS } from '../../config/flags.js';
@@ -30,6 +31,6 @@ export const PREDICT_FLAGS: readonly FlagRow[] = [
   flag('model', 'NAME', TEXT, '', 'model name, if PATH or the URL has several'),
   flag('model-version', 'V', TEXT, '', 'version (default: the highest)'),
   flag('signature', 'NAME', TEXT, '', 'signature of a TensorFlow model (default: serving_default)'),
-  flag('header', 'NAME: VALUE', TEXT_LIST, '', 'header sent to the URL, for keys; may be repeated'),
+  HEADER,
   ...SERVE_FLAGS.filter((row) => MODEL_SETTINGS.includes(row.name)),
 ];

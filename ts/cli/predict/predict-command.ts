@@ -8,7 +8,7 @@ import { ErrorCode } from '../../base/errors.js';
 import { loadModelWith } from '../../library/load-model.js';
 import { MODEL_SETTINGS } from '../../library/settings.js';
 import type { InputInfo, Inputs } from '../../library/types.js';
-import { echo } from '../../base/text.js';
+import { headerOf } from '../header-flag.js';
 import { asUsage, UsageError } from '../usage.js';
 import { answerJson, answerText } from './answer-text.js';
 import { BATCH, PREDICT_FLAGS, SEED } from './flags.js';
@@ -81,14 +81,6 @@ function settingsOf({ settings }: ParsedFlags): PredictSettings {
     signature: text('signature'),
     headers: Object.fromEntries(list('header').map(headerOf)),
   };
-}
-
-function headerOf(text: string): readonly [string, string] {
-  const [, name, value] = /^([\w-]+):\s*(.*)$/.exec(text) ?? [];
-  if (name === undefined || value === undefined) {
-    throw configError('--header', `expected NAME: VALUE, got ${echo(text)}`);
-  }
-  return [name, value];
 }
 
 async function openTarget(
