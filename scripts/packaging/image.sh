@@ -78,7 +78,7 @@ commit() {
   local storage=(--storage-driver vfs --root "$folder/storage" --runroot "$folder/run")
   container="$(buildah "${storage[@]}" from scratch)"
   buildah "${storage[@]}" add --quiet "$container" "$rootfs" / > /dev/null
-  buildah "${storage[@]}" config --user 65532:65532 --port 8000 --port 8001 --workingdir / \
+  buildah "${storage[@]}" config --user 65532:65532 --port 8000/tcp --port 8001/tcp --workingdir / \
     --env PATH=/opt/serval/bin:/usr/bin \
     --label org.opencontainers.image.title=serval \
     --label "org.opencontainers.image.version=$version" \

@@ -13,13 +13,15 @@ import { startServer } from '../e2e/support/serval-process.js';
 import { DEPLOY, entrypointArgs } from './support.js';
 
 const DOCKERFILE = join(DEPLOY, 'docker', 'Dockerfile');
+const CUDA = join(DEPLOY, 'docker', 'Dockerfile.cuda');
 const has = (program: string): boolean => spawnSync('which', [program]).status === 0;
 
 describe('the image', () => {
   const { lines, missing } = fromScript('hadolint.sh');
 
   it('hadolint finds nothing', { skip: missing !== '' && missing }, () => {
-    const { status, stdout } = spawnSync(lines[0] ?? '', [DOCKERFILE], { encoding: 'utf8' });
+    const files = [DOCKERFILE, CUDA];
+    const { status, stdout } = spawnSync(lines[0] ?? '', files, { encoding: 'utf8' });
     assert.equal(status, 0, stdout);
   });
 
@@ -31,6 +33,17 @@ describe('the image', () => {
     assert.match(text, /^USER 65532:65532$/m);
     assert.match(text, /^HEALTHCHECK /m);
     assert.equal(text.match(/^FROM /gm)?.length, 2);
+  });
+
+  it('for GPUs adopts libraries with flags that the command has', () => {
+    const text = readFileSync(CUDA, 'utf8');
+    const [, words = ''] = /serval gpu adopt (.*)"\]$/m.exec(text) ?? [];
+    const flags = words.split(' ').filter((word) => word.startsWith('--'));
+    assert.deepEqual(flags, ['--copy', '--to']);
+    const args = [join(packageRoot(), 'bin', 'serval.mjs'), 'gpu', 'adopt', '--help'];
+    const { stdout } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+    for (const flag of flags) assert.ok(stdout.includes(flag), `${flag}: ${stdout}`);
+    assert.match(text, /^USER 65532:65532$/m);
   });
 
   it('accepts its own commands, flags alone, and commands of other servers', () => {

@@ -1,5 +1,5 @@
-// The documentation as a site: built in the generator's strict mode, with navigation, search and the
-// HTTP API; and how pages are rewritten for the generator. Test time only.
+// The documentation as a site: built in the generator's strict mode, with navigation, search and
+// the HTTP API; and how pages are rewritten for the generator. Test time only.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
