@@ -1486,7 +1486,8 @@ struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_STATES = 60,
     VT_EXTENDED_V2 = 62,
     VT_GRAPH_ROWS = 64,
-    VT_SERVER_OPTIONS = 66
+    VT_SERVER_OPTIONS = 66,
+    VT_RETRY = 68
   };
   const flatbuffers::String *name() const {
     return GetPointer<const flatbuffers::String *>(VT_NAME);
@@ -1584,6 +1585,9 @@ struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const flatbuffers::Vector<flatbuffers::Offset<serval::fb::ServerOptions>> *server_options() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<serval::fb::ServerOptions>> *>(VT_SERVER_OPTIONS);
   }
+  bool retry() const {
+    return GetField<uint8_t>(VT_RETRY, 0) != 0;
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyOffsetRequired(verifier, VT_NAME) &&
@@ -1646,6 +1650,7 @@ struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyOffset(verifier, VT_SERVER_OPTIONS) &&
            verifier.VerifyVector(server_options()) &&
            verifier.VerifyVectorOfTables(server_options()) &&
+           VerifyField<uint8_t>(verifier, VT_RETRY, 1) &&
            verifier.EndTable();
   }
 };
@@ -1750,6 +1755,9 @@ struct ModelSpecBuilder {
   void add_server_options(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::ServerOptions>>> server_options) {
     fbb_.AddOffset(ModelSpec::VT_SERVER_OPTIONS, server_options);
   }
+  void add_retry(bool retry) {
+    fbb_.AddElement<uint8_t>(ModelSpec::VT_RETRY, static_cast<uint8_t>(retry), 0);
+  }
   explicit ModelSpecBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -1796,7 +1804,8 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpec(
     flatbuffers::Offset<flatbuffers::Vector<uint32_t>> states = 0,
     bool extended_v2 = false,
     flatbuffers::Offset<flatbuffers::Vector<uint32_t>> graph_rows = 0,
-    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::ServerOptions>>> server_options = 0) {
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::ServerOptions>>> server_options = 0,
+    bool retry = false) {
   ModelSpecBuilder builder_(_fbb);
   builder_.add_null_delay_us(null_delay_us);
   builder_.add_version(version);
@@ -1827,6 +1836,7 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpec(
   builder_.add_path(path);
   builder_.add_backend(backend);
   builder_.add_name(name);
+  builder_.add_retry(retry);
   builder_.add_extended_v2(extended_v2);
   builder_.add_batch_dim(batch_dim);
   builder_.add_exec_mode(exec_mode);
@@ -1866,7 +1876,8 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpecDirect(
     const std::vector<uint32_t> *states = nullptr,
     bool extended_v2 = false,
     const std::vector<uint32_t> *graph_rows = nullptr,
-    const std::vector<flatbuffers::Offset<serval::fb::ServerOptions>> *server_options = nullptr) {
+    const std::vector<flatbuffers::Offset<serval::fb::ServerOptions>> *server_options = nullptr,
+    bool retry = false) {
   auto name__ = name ? _fbb.CreateString(name) : 0;
   auto backend__ = backend ? _fbb.CreateString(backend) : 0;
   auto path__ = path ? _fbb.CreateString(path) : 0;
@@ -1916,7 +1927,8 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpecDirect(
       states__,
       extended_v2,
       graph_rows__,
-      server_options__);
+      server_options__,
+      retry);
 }
 
 struct ProviderNodes FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {

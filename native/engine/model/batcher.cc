@@ -57,6 +57,7 @@ void Batcher::admit(Request* request) {
   const Stopwatch watch;
   member->request = request;
   member->times = ServeTimes();
+  member->loss = Loss::None;
   member->joinable = true;
   member->queue_ns = request->queued.elapsed_ns();  // until it is decoded; grows until it is run
   std::vector<Request*> finished;
@@ -87,6 +88,7 @@ void Batcher::admit(Request* request) {
           member->joinable &= fits_declared(signature.inputs[i], input_view.shape);
         }
       }
+      member->joinable &= !request->died;
       member->joinable &= member->decoded.shared.empty() || !is_on_device(member->decoded);
       member->output_indices.clear();
       for (const RequestedOutput& output : member->decoded.outputs) {
@@ -221,6 +223,14 @@ void Batcher::finish(Member& member, Status status, std::vector<Request*>& finis
   finished.push_back(member.request);
 }
 
+// Does the same after a run, unless the request returns to the queue.
+void Batcher::end(Batch& batch, Member& member, Status status) {
+  Request& request = *member.request;
+  if (returns_to_queue(model_, request, member.loss, &request.cancel))
+    batch.returned.push_back(&request);
+  else finish(member, std::move(status), batch.finished);
+}
+
 // Hands the requests back, in the order of the batches if the policy preserves it.
 void Batcher::deliver(Batch& batch) {
   if (!model_.spec().batch.preserve_ordering) {
@@ -246,6 +256,8 @@ void Batcher::run_instance(size_t replica) {
     model_.busy().fetch_add(1, std::memory_order_relaxed);
     run_batch(batch, replica);
     for (Member* member : batch.members) give_member(member);
+    put_back(model_, batch.returned);
+    batch.returned.clear();
     deliver(batch);
     // Only after the responses are handed over: a request that finds no busy instance may run at
     // once.

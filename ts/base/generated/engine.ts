@@ -376,6 +376,8 @@ export interface ModelSpec {
   /** batch sizes of CUDA graphs; 0 = a model without a batch */
   readonly graphRows?: readonly number[];
   readonly serverOptions?: readonly ServerOptions[];
+  /** requests in flight when its process ends are run once more */
+  readonly retry?: boolean;
 }
 
 /** The number of a graph's nodes that a provider runs, by ONNX Runtime's name for it. */

@@ -66,6 +66,7 @@ const PARAMETERS: Readonly<Record<string, TextRule>> = {
   'serval.split': bool(),
   'serval.pad_inner': bool(),
   'serval.allow_random': bool(),
+  'serval.retry': bool(),
   'serval.allowed_rows': { expected: 'row counts such as "1,2,4"', fits: (t) => ROWS_TEXT.test(t) },
   verification: oneOf(...VERIFICATION_MODES),
 };
