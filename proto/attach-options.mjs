@@ -46,6 +46,12 @@ const ROWS = [
     about: 'Host memory pinned for GPUs; 0 = none.',
   },
   {
+    name: 'isolateWaitMs',
+    type: 'number',
+    part: 'engine',
+    about: "How long a request waits for its model's process to return; 0 = not at all.",
+  },
+  {
     name: 'metrics',
     type: 'boolean',
     part: 'engine',

@@ -44,6 +44,14 @@ bool write_death(const IsolatedDeath& death, ByteBuffer& out) {
                     ",\"ended\":" + (death.ended ? "true" : "false") + "}");
 }
 
+bool write_wait(const IsolatedWait& wait, ByteBuffer& out) {
+  return out.append("{\"model\":") && append_json_string(out, wait.model) &&
+         out.append(",\"version\":" + std::to_string(wait.version) + ",\"waited\":" +
+                    std::to_string(wait.waited) + ",\"retried\":" + std::to_string(wait.retried) +
+                    ",\"ms\":" + std::to_string(wait.ms) +
+                    ",\"returned\":" + (wait.returned ? "true" : "false") + "}");
+}
+
 // Prepares this process to run an isolated model. Signals from a terminal, or sent to the server's
 // process group, are handled by the server: it ends this process after its requests are answered.
 // This process never outlives the server.
@@ -77,13 +85,19 @@ uint32_t LoadIsolated(Link& link, Arguments<3>& arguments) {
 
 uint32_t TakeIsolated(Link& link, Arguments<0>&) {
   ByteBuffer& out = link.clear_answer();
-  bool fits = out.append("[");
+  bool fits = out.append("{\"deaths\":[");
   const char* between = "";
   for (const IsolatedDeath& death : take_isolated_deaths()) {
     fits = fits && out.append(between) && write_death(death, out);
     between = ",";
   }
-  if (!fits || !out.append("]")) {
+  fits = fits && out.append("],\"waits\":[");
+  between = "";
+  for (const IsolatedWait& wait : take_isolated_waits()) {
+    fits = fits && out.append(between) && write_wait(wait, out);
+    between = ",";
+  }
+  if (!fits || !out.append("]}")) {
     return link.report_error(make_error(ErrorCode::MemoryFull, "out of memory"));
   }
   return link.report({});

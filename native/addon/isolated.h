@@ -9,7 +9,8 @@ namespace serval {
 // loadIsolated(spec: Buffer, group: Buffer, command: Buffer) -> code; completes as load() does.
 // `command`: of the process that runs runIsolated(), its arguments separated by NUL.
 uint32_t LoadIsolated(Link& link, Arguments<3>& arguments);
-// takeIsolated() -> code; in slot 0 a JSON list of the deaths since the last call
+// takeIsolated() -> code; in slot 0 a JSON object with lists of the deaths and of the waits for
+// processes since the last call
 uint32_t TakeIsolated(Link& link, Arguments<0>&);
 // isolatedOutage(model: Buffer, version: Buffer) -> code; in slot 0 the reason why that version
 // cannot run now because its process is down: empty if it can, or is not isolated

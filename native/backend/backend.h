@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <utility>
@@ -40,6 +42,10 @@ struct BackendModelInfo {
   bool stateful = false;  // runs change the state that later runs see: one at a time, never batched
 };
 
+// Cause of a failed run, for another try. NotRun: the request did not reach its model, whose
+// process is down. Died: the process ended while the request ran.
+enum class Loss : uint8_t { None, NotRun, Died };
+
 // Reusable per-run state: value handles, name arrays, outputs. One user at a time; it may move
 // between threads. Outputs live until release_outputs(), the next run or destruction.
 class BackendScratch : public InputPlaces {
@@ -49,6 +55,8 @@ class BackendScratch : public InputPlaces {
   // outputs()[i] belongs to output_indices[i] of the latest successful run.
   virtual std::span<const TensorView> outputs() const = 0;
   virtual void release_outputs() = 0;
+  // The cause if the latest run failed.
+  virtual Loss loss() const { return Loss::None; }
 };
 
 // Options of a run, besides its tensors.
@@ -64,13 +72,30 @@ struct RunOptions {
   std::span<const OutputPlace> places;
 };
 
+// Whether a model can run. Returning: not now, its process is being restarted. Failed: not now, and
+// the latest attempts to restart it failed.
+enum class Readiness : uint8_t { Ready, Returning, Failed };
+
 class BackendModel {
  public:
   virtual ~BackendModel() = default;
   virtual const BackendModelInfo& info() const = 0;
   virtual std::unique_ptr<BackendScratch> make_scratch() = 0;
-  // False: a run would fail now but may succeed later (its process is down). Any thread.
-  virtual bool can_run() const { return true; }
+  // Any thread.
+  virtual Readiness readiness() const { return Readiness::Ready; }
+  bool can_run() const { return readiness() == Readiness::Ready; }
+  // The now_ns() before which a model that is Returning cannot be Ready. Any thread.
+  virtual uint64_t returns_ns() const { return 0; }
+  // Calls `changed` whenever one of the two changes, on the thread that changes it and under a
+  // lock: it may call these two only. Empty: no calls. No call of the former one runs on return.
+  virtual void on_readiness(std::function<void()> changed) { static_cast<void>(changed); }
+  // The error for a request that waited for a model that did not return. Any thread.
+  virtual Error outage() {
+    return make_error(ErrorCode::ModelNotReady, "the model cannot run at present");
+  }
+  // Held during the second run of a request that was in flight when its process ended: the request
+  // may be the reason. One lock for all models of a process; null: runs are never repeated.
+  virtual std::timed_mutex* retry_mutex() { return nullptr; }
   // The reason why no run of this process can succeed any more; "" = runs may succeed. Called after
   // a run that failed.
   virtual std::string lasting_fault() { return {}; }

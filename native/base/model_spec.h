@@ -39,6 +39,7 @@ struct ModelSpec {
   BatchPolicy batch;
   bool batch_dim = false;              // the first dim is the batch
   bool extended_v2 = false;            // for a tensor model: enables V2's extension too
+  bool retry = false;                  // requests in flight when its process ends are run once more
   std::vector<TensorOverride> inputs;  // settings from a configuration
   std::vector<TensorOverride> outputs;
   std::vector<int> devices;          // one session each; empty = a single session

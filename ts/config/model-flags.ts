@@ -319,6 +319,15 @@ export const RUN_FLAGS = [
     { read: isolatedNames },
   ),
   setting(
+    'isolateWaitMs',
+    'isolate-wait-ms',
+    'MS',
+    { kind: 'int', min: 0, max: 3_600_000 },
+    5000,
+    "how long a request waits while its model's process restarts; 0: it fails at once",
+    { engine: 'isolateWaitMs' },
+  ),
+  setting(
     'model.intraOpThreads',
     'intra-op-threads',
     'N',

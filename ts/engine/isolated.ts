@@ -45,6 +45,28 @@ export function deathRecord(
   return ['an isolated model was not loaded again, its process goes on', fields];
 }
 
+/** Requests of a model that waited because its process was down. */
+export interface IsolatedWait {
+  readonly model: string;
+  readonly version: number;
+  readonly waited: number;
+  /** Those that were in flight when the process ended. */
+  readonly retried: number;
+  /** Time since the process ended. */
+  readonly ms: number;
+  /** false: the process failed to restart. */
+  readonly returned: boolean;
+}
+
+/** Returns the message and the fields of its log line. */
+export function waitRecord(
+  wait: IsolatedWait,
+): readonly [message: string, fields: Readonly<Record<string, string | number>>] {
+  const { model, version, waited, retried, ms, returned } = wait;
+  const end = returned ? 'its process runs again' : 'its process failed to restart';
+  return [`requests of an isolated model waited: ${end}`, { model, version, waited, retried, ms }];
+}
+
 /** The program of the process: of the package it needs only the addon. */
 const PROGRAM =
   'const [addon, library, ...numbers] = process.argv.slice(1);' +
@@ -108,6 +130,7 @@ export class Isolation {
   #command: Buffer | undefined;
   #timer: NodeJS.Timeout | undefined;
   #report: ((death: IsolatedDeath) => void) | undefined;
+  #reportWait: ((wait: IsolatedWait) => void) | undefined;
 
   constructor(
     private readonly link: EngineLink,
@@ -133,9 +156,10 @@ export class Isolation {
     return isolationGroup(spec, isolate, isolatesGpus);
   }
 
-  /** Reports each death from now on. */
-  follow(report: (death: IsolatedDeath) => void): void {
+  /** Reports each death, and the requests that waited, from now on. */
+  follow(report: (death: IsolatedDeath) => void, reportWait: (wait: IsolatedWait) => void): void {
     this.#report = report;
+    this.#reportWait = reportWait;
   }
 
   close(): void {
@@ -146,8 +170,11 @@ export class Isolation {
   #look(): void {
     if (this.#report === undefined) return;
     const text = this.link.read((native) => native.takeIsolated());
-    for (const death of JSON.parse(text.toString('utf8')) as readonly IsolatedDeath[]) {
-      this.#report(death);
-    }
+    const { deaths, waits } = JSON.parse(text.toString('utf8')) as {
+      readonly deaths: readonly IsolatedDeath[];
+      readonly waits: readonly IsolatedWait[];
+    };
+    for (const death of deaths) this.#report(death);
+    for (const wait of waits) this.#reportWait?.(wait);
   }
 }

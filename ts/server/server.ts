@@ -18,7 +18,7 @@ import { DRAIN_GRACE_MS, INFLATED_BYTES_MAX, LOADS_AT_ONCE } from '../base/limit
 import { createLogger, LogLevels, levelSwitches, type Logger } from '../base/logger.js';
 import { loadBinding, onnxruntimeLibrary } from '../engine/binding.js';
 import { createEngine, type Engine, type EngineOptions } from '../engine/engine.js';
-import { deathRecord } from '../engine/isolated.js';
+import { deathRecord, waitRecord } from '../engine/isolated.js';
 import { hasCudaBeside } from '../models/placement/libraries.js';
 import { removeLeftovers } from '../models/placement/tensorrt/held-folders.js';
 import { placingEngine, type PlacingOptions } from '../models/placement/placing-engine.js';
@@ -367,7 +367,10 @@ export async function startServer(given: Config, growthMax = Infinity): Promise<
   engine.link.report = (error) => {
     logger.error('a response of the engine was not handled', { reason: String(error) });
   };
-  engine.isolation.follow((death) => logger.error(...deathRecord(death)));
+  engine.isolation.follow(
+    (death) => logger.error(...deathRecord(death)),
+    (wait) => logger.warn(...waitRecord(wait)),
+  );
   const publicText = new PublicText(() => source.roots()).of;
   const reasons = publicReason(publicText, hidesReasons(access.policy));
   const registry = makeRegistry(config, engine, logger, reasons);

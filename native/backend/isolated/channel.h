@@ -57,6 +57,7 @@ struct ChannelPage {
   alignas(64) std::atomic<uint32_t> child_sleeps{0};
   alignas(64) std::atomic<uint32_t> answer{0};  // process: number of the latest answered request
   std::atomic<uint32_t> child_cpu{0};           // process: the CPU that ran it
+  std::atomic<uint32_t> begun{0};               // process: number of the latest request that began
   std::atomic<uint64_t> answer_bytes{0};        // process
   std::atomic<uint32_t> refused{0};             // process: nothing serves this channel
   std::atomic<uint32_t> ended{0};               // process: no longer served

@@ -62,4 +62,15 @@ struct IsolatedDeath {
 };
 std::vector<IsolatedDeath> take_isolated_deaths();
 
+// Requests of a model that waited for its process, for the log.
+struct IsolatedWait {
+  std::string model;
+  int64_t version = 0;
+  uint64_t waited = 0, retried = 0;  // requests; those in flight when the process ended
+  uint64_t ms = 0;                   // since the process ended
+  bool returned = true;              // false: the process failed to restart
+};
+void note_isolated_wait(IsolatedWait wait);
+std::vector<IsolatedWait> take_isolated_waits();
+
 }  // namespace serval

@@ -22,6 +22,7 @@ struct Ledger {
   std::vector<std::weak_ptr<isolated::ModelProcess>> processes;  // guarded by mutex, like the rest
   std::map<std::pair<std::string, std::string>, uint64_t> counts;
   std::vector<IsolatedDeath> deaths;
+  std::vector<IsolatedWait> waits;
   uint64_t fallbacks = 0;
 
   // The caller holds mutex.
@@ -129,6 +130,18 @@ uint64_t isolated_fallbacks() {
   Ledger& all = ledger();
   std::lock_guard lock(all.mutex);
   return all.fallbacks;
+}
+
+void note_isolated_wait(IsolatedWait wait) {
+  Ledger& all = ledger();
+  std::lock_guard lock(all.mutex);
+  if (all.waits.size() < kDeathsKept) all.waits.push_back(std::move(wait));
+}
+
+std::vector<IsolatedWait> take_isolated_waits() {
+  Ledger& all = ledger();
+  std::lock_guard lock(all.mutex);
+  return std::exchange(all.waits, {});
 }
 
 std::vector<IsolatedDeath> take_isolated_deaths() {

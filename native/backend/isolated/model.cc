@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
+#include <mutex>
 #include <vector>
 
 #include "backend/isolated/tensors.h"
@@ -78,10 +80,12 @@ class Scratch final : public BackendScratch {
     copy_.shrink(kCopyKeepBytes);
     if (channel_ != nullptr) channel_->trim();
   }
+  Loss loss() const override { return loss_; }
 
  private:
   friend class Model;
   std::shared_ptr<ServerChannel> channel_;
+  Loss loss_ = Loss::None;
   Ender ender_;
   Writer head_;
   Message message_;
@@ -98,13 +102,19 @@ class Model final : public BackendModel {
         name_(std::move(name)),
         id_(added.id),
         info_(std::move(added.info)),
-        up_(std::move(added.up)),
+        state_(std::move(added.state)),
         budget_(budget) {}
   ~Model() override { process_->remove(id_); }
 
   const BackendModelInfo& info() const override { return info_; }
   // Called before each run of a model on several devices.
-  bool can_run() const override { return up_->load(std::memory_order_relaxed); }
+  Readiness readiness() const override { return state_->readiness.load(); }
+  uint64_t returns_ns() const override { return state_->returns_ns.load(); }
+  void on_readiness(std::function<void()> changed) override {
+    process_->on_readiness(id_, std::move(changed));
+  }
+  Error outage() override { return process_->death_error(id_); }
+  std::timed_mutex* retry_mutex() override { return &process_->retry_mutex(); }
   std::unique_ptr<BackendScratch> make_scratch() override {
     return std::make_unique<Scratch>(budget_);
   }
@@ -115,6 +125,7 @@ class Model final : public BackendModel {
              const RunOptions& options) override {
     Scratch& scratch = static_cast<Scratch&>(scratch_base);
     scratch.release_outputs();
+    scratch.loss_ = Loss::None;
     const CancelFlag* const cancel = options.cancel;
     if (cancel != nullptr && cancel->cancelled()) {
       return make_error(ErrorCode::Cancelled, "the request was cancelled before its model ran");
@@ -140,7 +151,9 @@ class Model final : public BackendModel {
   Status have_channel(Scratch& scratch) const {
     if (scratch.channel_ != nullptr && !scratch.channel_->dead()) return {};
     scratch.channel_.reset();
-    Result<std::shared_ptr<ServerChannel>> opened = process_->open(id_);
+    bool down = false;
+    Result<std::shared_ptr<ServerChannel>> opened = process_->open(id_, down);
+    if (down) scratch.loss_ = Loss::NotRun;
     if (!opened.ok()) return std::move(opened.error());
     scratch.channel_ = std::move(opened.value());
     return {};
@@ -199,6 +212,9 @@ class Model final : public BackendModel {
                           "model '" + name_ + "': its process has no thread left for a request");
       case ServerChannel::Outcome::Answered:
       case ServerChannel::Outcome::Dead: break;
+    }
+    if (outcome == ServerChannel::Outcome::Dead) {
+      scratch.loss_ = channel->began() ? Loss::Died : Loss::NotRun;
     }
     return process_->death_error(id_);
   }
@@ -270,7 +286,7 @@ class Model final : public BackendModel {
   const std::string name_;
   const uint32_t id_;
   const BackendModelInfo info_;
-  const std::shared_ptr<const std::atomic<bool>> up_;
+  const std::shared_ptr<const ModelState> state_;
   MemoryBudget* const budget_;
 };
 

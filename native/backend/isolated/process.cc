@@ -84,7 +84,7 @@ Result<ModelProcess::Added> ModelProcess::add(ModelSource source) {
   }
   changed_.wait(lock, [&] { return entry.load != Load::Asked; });
   entry.first = false;
-  if (entry.load == Load::Done) return Added{id, entry.info.value(), entry.up};
+  if (entry.load == Load::Done) return Added{id, entry.info.value(), entry.state};
   Error error = std::move(entry.info.error());
   entries_.erase(id);
   return error;
@@ -96,12 +96,13 @@ void ModelProcess::remove(uint32_t id) {
   if (socket_.get() >= 0) send_packet(socket_.get(), {PacketKind::Unload, id, 0}, {});
 }
 
-Result<std::shared_ptr<ServerChannel>> ModelProcess::open(uint32_t id) {
+Result<std::shared_ptr<ServerChannel>> ModelProcess::open(uint32_t id, bool& down) {
   std::lock_guard lock(mutex_);
   const auto found = entries_.find(id);
   if (found == entries_.end()) return make_error(ErrorCode::ModelNotReady, "the model was removed");
   const Entry& entry = found->second;
   if (entry.load != Load::Done || socket_.get() < 0) {
+    down = true;
     return make_error(ErrorCode::ModelNotReady,
                       "model '" + entry.source.name + "': " + state_text(entry));
   }
@@ -118,6 +119,27 @@ Result<std::shared_ptr<ServerChannel>> ModelProcess::open(uint32_t id) {
   std::erase_if(channels_, [](const auto& one) { return one.expired(); });
   channels_.push_back(made.value());
   return made;
+}
+
+void ModelProcess::on_readiness(uint32_t id, std::function<void()> changed) {
+  std::lock_guard lock(mutex_);
+  const auto found = entries_.find(id);
+  if (found != entries_.end()) found->second.changed = std::move(changed);
+}
+
+// The caller holds mutex_.
+void ModelProcess::set_state(Entry& entry, Readiness readiness, uint64_t returns_ns) {
+  entry.state->returns_ns.store(returns_ns);
+  entry.state->readiness.store(readiness);
+  if (entry.changed) entry.changed();
+}
+
+// The caller holds mutex_. The process has ended and starts again at `starts_ns`.
+void ModelProcess::note_end(Entry& entry, uint64_t starts_ns) {
+  const bool was_ready = entry.state->readiness.load() == Readiness::Ready;
+  entry.lost_starts = was_ready ? 0 : entry.lost_starts + 1;
+  const bool returns = entry.failures == 0 && entry.lost_starts < kLostStartsMax;
+  set_state(entry, returns ? Readiness::Returning : Readiness::Failed, starts_ns);
 }
 
 // The caller holds mutex_.
@@ -313,7 +335,12 @@ Status ModelProcess::start_process() {
   page_ = std::move(page.value());
   const int page_fd = page_.fd();
   send_packet(socket_.get(), {PacketKind::Page, 0, 0}, {&page_fd, 1});
-  for (auto& [id, entry] : entries_) ask(id, entry);
+  for (auto& [id, entry] : entries_) {
+    ask(id, entry);
+    if (entry.state->readiness.load() == Readiness::Returning) {
+      set_state(entry, Readiness::Returning);
+    }
+  }
   return {};
 }
 
@@ -391,7 +418,7 @@ void ModelProcess::note_load(uint32_t id, bool loaded, Result<std::vector<uint8_
   const std::span<const uint8_t> bytes = signatures.bytes();
   if (entry.first) {
     entry.load = info.ok() ? Load::Done : Load::Failed;
-    entry.up->store(info.ok(), std::memory_order_relaxed);
+    set_state(entry, info.ok() ? Readiness::Ready : Readiness::Failed);
     entry.signatures.assign(bytes.begin(), bytes.end());
     entry.info = std::move(info);
     changed_.notify_all();
@@ -408,9 +435,9 @@ void ModelProcess::note_load(uint32_t id, bool loaded, Result<std::vector<uint8_
 // The caller holds mutex_. `problem`: "" = loaded. The other models of the process keep running.
 void ModelProcess::note_reload(uint32_t id, Entry& entry, const std::string& problem) {
   entry.load = problem.empty() ? Load::Done : Load::Failed;
-  entry.up->store(problem.empty(), std::memory_order_relaxed);
   entry.problem = problem;
   entry.failures = problem.empty() ? 0 : entry.failures + 1;
+  set_state(entry, problem.empty() ? Readiness::Ready : Readiness::Failed);
   if (problem.empty()) return;
   // the loaded model differs from the original one
   send_packet(socket_.get(), {PacketKind::Unload, id, 0}, {});
@@ -435,11 +462,11 @@ bool ModelProcess::end_life(const End& end, int64_t pid) {
   const uint64_t pause_ms = pause_ms_after(deaths_, pauses_);
   starts_ns_ = now_ns() + pause_ms * kNsPerMs;
   for (auto& [id, entry] : entries_) {
-    entry.up->store(false, std::memory_order_relaxed);
     entry.problem.clear();
     entry.again_ns = 0;
     if (!entry.first) {
       entry.load = Load::Asked;
+      note_end(entry, starts_ns_);
     } else if (entry.load == Load::Asked) {
       entry.load = Load::Failed;
       entry.info = make_error(ErrorCode::BackendFailed,

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -13,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "backend/backend.h"
 #include "backend/isolated/channel.h"
 #include "backend/isolated/launch.h"
 #include "backend/isolated/message.h"
@@ -42,6 +44,16 @@ inline constexpr uint64_t kEndNs = 5'000'000'000;
 
 // Limit on a response, whatever the budget has left.
 inline constexpr uint64_t kAnswerBytesMax = uint64_t{1} << 36;
+
+// A model whose process ends this often before the model is reloaded has failed: the process does
+// not survive the load.
+inline constexpr uint32_t kLostStartsMax = 2;
+
+// Whether a model can run now; see backend.h. Written by the keeper.
+struct ModelState {
+  std::atomic<Readiness> readiness{Readiness::Failed};
+  std::atomic<uint64_t> returns_ns{0};
+};
 
 // The source from which the process loads a model.
 struct ModelSource {
@@ -91,6 +103,8 @@ class ServerChannel final : public IdleMemory::Owner,
   void end_run(uint32_t number);
   // No request follows: the process releases its end when the current run is over.
   void close() { close_channel(page()); }
+  // Whether the process began to run the latest request.
+  bool began() { return page().begun.load() == next_; }
   // Whether nothing runs there. Any thread, after the last request was submitted.
   bool idle();
   // Marks the channel's process as dead. Any thread.
@@ -129,15 +143,19 @@ class ModelProcess {
   struct Added {
     uint32_t id = 0;
     BackendModelInfo info;
-    std::shared_ptr<const std::atomic<bool>> up;  // whether it can be run now
+    std::shared_ptr<const ModelState> state;
   };
   // Loads a model, and starts the process if it is not running. Blocks until the model is loaded.
   // Errors: those of the backend there; backend_failed if the process ends meanwhile.
   Result<Added> add(ModelSource source);
   void remove(uint32_t id);
   // Opens a channel for the model. Errors: model_not_ready (with the rest of the pause),
-  // memory_full.
-  Result<std::shared_ptr<ServerChannel>> open(uint32_t id);
+  // memory_full. Sets `down` if the model cannot run now.
+  Result<std::shared_ptr<ServerChannel>> open(uint32_t id, bool& down);
+  // Calls `changed` whenever the state of the model changes; see BackendModel::on_readiness().
+  void on_readiness(uint32_t id, std::function<void()> changed);
+  // Held during a request's second run.
+  std::timed_mutex& retry_mutex() { return retry_mutex_; }
   // The error for a request whose process died.
   Error death_error(uint32_t id);
   // Takes over a channel whose run was given up but may continue: its memory stays charged until
@@ -169,10 +187,12 @@ class ModelProcess {
     bool first = true;                // add() waits for it
     std::vector<uint8_t> signatures;  // from the first load
     Result<BackendModelInfo> info{Error{}};
-    std::shared_ptr<std::atomic<bool>> up = std::make_shared<std::atomic<bool>>(false);
-    std::string problem;    // why the reload failed; the process keeps running
-    uint32_t failures = 0;  // consecutive failures to reload
-    uint64_t again_ns = 0;  // time of the next reload; 0 = not due
+    std::shared_ptr<ModelState> state = std::make_shared<ModelState>();
+    std::function<void()> changed;  // called when `state` has changed
+    uint32_t lost_starts = 0;       // consecutive ends of the process before it was reloaded
+    std::string problem;            // why the reload failed; the process keeps running
+    uint32_t failures = 0;          // consecutive failures to reload
+    uint64_t again_ns = 0;          // time of the next reload; 0 = not due
   };
 
   void keep();
@@ -182,6 +202,8 @@ class ModelProcess {
   void hear(Received& received);
   void note_load(uint32_t id, bool loaded, Result<std::vector<uint8_t>> blob);
   void note_reload(uint32_t id, Entry& entry, const std::string& problem);
+  static void set_state(Entry& entry, Readiness readiness, uint64_t returns_ns = 0);
+  static void note_end(Entry& entry, uint64_t starts_ns);
   void ask(uint32_t id, Entry& entry);
   void ask_due();
   void send_forgotten(int socket);
@@ -215,6 +237,7 @@ class ModelProcess {
   std::string death_;       // how the last one ended
   std::string fault_;       // our reason for ending it
   bool stopping_ = false;
+  std::timed_mutex retry_mutex_;
   std::mutex forgotten_mutex_;
   std::vector<uint64_t> forgotten_;  // guarded by forgotten_mutex_
 };

@@ -155,6 +155,7 @@ class ServedChannel {
 
   void begin(uint32_t number) {
     page().child_cpu.store(this_cpu(), std::memory_order_relaxed);
+    page().begun.store(number);
     std::lock_guard lock(mutex_);
     flag_.reset();
     running_ = number;

@@ -1526,7 +1526,8 @@ struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_EXTENDED_V2 = 62,
     VT_GRAPH_ROWS = 64,
     VT_SERVER_OPTIONS = 66,
-    VT_GRAPH_USE = 68
+    VT_GRAPH_USE = 68,
+    VT_RETRY = 70
   };
   const flatbuffers::String *name() const {
     return GetPointer<const flatbuffers::String *>(VT_NAME);
@@ -1627,6 +1628,9 @@ struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   serval::fb::GraphUse graph_use() const {
     return static_cast<serval::fb::GraphUse>(GetField<uint8_t>(VT_GRAPH_USE, 0));
   }
+  bool retry() const {
+    return GetField<uint8_t>(VT_RETRY, 0) != 0;
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyOffsetRequired(verifier, VT_NAME) &&
@@ -1690,6 +1694,7 @@ struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            verifier.VerifyVector(server_options()) &&
            verifier.VerifyVectorOfTables(server_options()) &&
            VerifyField<uint8_t>(verifier, VT_GRAPH_USE, 1) &&
+           VerifyField<uint8_t>(verifier, VT_RETRY, 1) &&
            verifier.EndTable();
   }
 };
@@ -1797,6 +1802,9 @@ struct ModelSpecBuilder {
   void add_graph_use(serval::fb::GraphUse graph_use) {
     fbb_.AddElement<uint8_t>(ModelSpec::VT_GRAPH_USE, static_cast<uint8_t>(graph_use), 0);
   }
+  void add_retry(bool retry) {
+    fbb_.AddElement<uint8_t>(ModelSpec::VT_RETRY, static_cast<uint8_t>(retry), 0);
+  }
   explicit ModelSpecBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -1844,7 +1852,8 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpec(
     bool extended_v2 = false,
     flatbuffers::Offset<flatbuffers::Vector<uint32_t>> graph_rows = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::ServerOptions>>> server_options = 0,
-    serval::fb::GraphUse graph_use = serval::fb::GraphUse::Required) {
+    serval::fb::GraphUse graph_use = serval::fb::GraphUse::Required,
+    bool retry = false) {
   ModelSpecBuilder builder_(_fbb);
   builder_.add_null_delay_us(null_delay_us);
   builder_.add_version(version);
@@ -1875,6 +1884,7 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpec(
   builder_.add_path(path);
   builder_.add_backend(backend);
   builder_.add_name(name);
+  builder_.add_retry(retry);
   builder_.add_graph_use(graph_use);
   builder_.add_extended_v2(extended_v2);
   builder_.add_batch_dim(batch_dim);
@@ -1916,7 +1926,8 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpecDirect(
     bool extended_v2 = false,
     const std::vector<uint32_t> *graph_rows = nullptr,
     const std::vector<flatbuffers::Offset<serval::fb::ServerOptions>> *server_options = nullptr,
-    serval::fb::GraphUse graph_use = serval::fb::GraphUse::Required) {
+    serval::fb::GraphUse graph_use = serval::fb::GraphUse::Required,
+    bool retry = false) {
   auto name__ = name ? _fbb.CreateString(name) : 0;
   auto backend__ = backend ? _fbb.CreateString(backend) : 0;
   auto path__ = path ? _fbb.CreateString(path) : 0;
@@ -1967,7 +1978,8 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpecDirect(
       extended_v2,
       graph_rows__,
       server_options__,
-      graph_use);
+      graph_use,
+      retry);
 }
 
 struct ProviderNodes FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {

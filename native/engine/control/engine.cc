@@ -167,6 +167,8 @@ Result<std::shared_ptr<Model>> Engine::load_model(ModelSpec spec) {
   const uint64_t start = now_ns();
   Result<std::vector<std::shared_ptr<BackendModel>>> replicas = load_replicas(spec);
   if (!replicas.ok()) return std::move(replicas.error());
+  const Status retries = check_retry(spec, replicas.value()[0]->info());
+  if (!retries.ok()) return retries.error();
   Result<ModelShapes> shapes = ModelShapes::make(spec, replicas.value()[0]->info().signatures,
                                                  replicas.value()[0]->info().table.get());
   if (!shapes.ok()) return std::move(shapes.error());
@@ -178,7 +180,8 @@ Result<std::shared_ptr<Model>> Engine::load_model(ModelSpec spec) {
   auto model = std::make_shared<Model>(
       handle, std::move(spec), std::move(replicas.value()), std::move(shapes.value()), load_us,
       ModelServices{&access_log_, options_.records, budget_.get(), &timer_, options_.start_thread,
-                    &tracer_, &request_log_, &shared_regions_, &trimmer_},
+                    &tracer_, &request_log_, &shared_regions_, &trimmer_,
+                    options_.isolate_wait_ms * kNsPerMs},
       std::move(finding));
   model->trace_sampler().store(tracer_.sampler_of(model->spec().name));
   next->models = published_->models.with(handle, model);

@@ -35,7 +35,9 @@ struct EngineOptions {
   int64_t unload_ms_max = 30'000;      // how long an unload waits for running requests
   uint64_t memory_limit = UINT64_MAX;  // total bytes that requests may hold
   uint64_t pinned_pool_bytes = gpu::kPinnedPoolBytes;  // pinned host memory for GPUs; 0 = none
-  StartThread start_thread = serval::start_thread;     // for instances
+  // how long a request waits for its model's process to return; 0 = not at all
+  uint64_t isolate_wait_ms = 5000;
+  StartThread start_thread = serval::start_thread;  // for instances
 };
 
 class Engine : public std::enable_shared_from_this<Engine> {

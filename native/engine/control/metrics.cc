@@ -127,6 +127,27 @@ void write_trace_metrics(const Tracer& tracer, MetricsWriter& writer) {
   writer.plain_sample("serval_trace_dropped_total", std::to_string(tracer.dropped()));
 }
 
+// Writes how many requests of isolated models waited for a process or ran twice.
+void write_isolated_waits(const Published& published, MetricsWriter& writer) {
+  const auto counter = [&](std::string_view name, std::string_view help, const auto& value) {
+    bool began = false;
+    published.models.each([&](Model& model) {
+      if (model.spec().backend != kIsolatedBackend) return;
+      if (!std::exchange(began, true)) writer.family(name, "counter", help);
+      writer.sample(name,
+                    metric_label("model", model.spec().name) + "," +
+                        metric_label("version", model.version_text()),
+                    static_cast<uint64_t>(value(model)));
+    });
+  };
+  counter("serval_isolated_waited_total",
+          "Requests that waited because the process of their model was down",
+          [](Model& model) { return model.queue().waited_for_process(); });
+  counter("serval_isolated_retried_total",
+          "Requests that were in flight when their process ended and were run again",
+          [](Model& model) { return model.counters().retried.load(); });
+}
+
 // Writes the processes of isolated models, if there are or were any; a model on several devices has
 // one process per device. While a model is reloaded, two entries have the same name: the newer one
 // counts.
@@ -184,6 +205,7 @@ bool write_metrics(MetricsKind kind, const MetricsSources& from, ByteBuffer& out
   write_graphs(from.published, writer);
   if (from.tracer.was_on()) write_trace_metrics(from.tracer, writer);
   write_isolated_metrics(processes, writer);
+  write_isolated_waits(sources.published, writer);
   from.server_stats.write(writer);
   return written && writer.ok();
 }

@@ -9,7 +9,8 @@
 namespace serval {
 
 bool runs_inline(Model& model, Protocol protocol, size_t body_bytes) {
-  return model.batch_mode() != BatchMode::On && model.policy().run_inline(protocol, body_bytes);
+  return model.batch_mode() != BatchMode::On && !model.queue().held() &&
+         model.policy().run_inline(protocol, body_bytes);
 }
 
 InlineRunner::InlineRunner(InlineWatch& watch, const ServeSettings& settings, MemoryBudget* budget)

@@ -47,11 +47,13 @@ Answer Intake::admit(Arrival arrival, uint32_t handle) {
   const std::shared_ptr<Model>* model = state_.published().find(handle);
   if (model != nullptr) traces_.begin(**model);
   if (model != nullptr && !runs_inline(**model, arrival.protocol, arrival.bytes.size())) {
-    return enqueue(arrival, *model, 0);
+    return enqueue(arrival, *model, 0, false);
   }
   const std::optional<Answer> answer =
       model != nullptr ? run_here(arrival, **model) : answer_missing(arrival, handle);
-  if (!answer.has_value()) return enqueue(arrival, *model, inline_runner_.spent_ns());
+  if (!answer.has_value()) {
+    return enqueue(arrival, *model, inline_runner_.spent_ns(), state_.slots.first().died);
+  }
   if (arrival.request != nullptr) state_.slots.release(*arrival.request);
   return *answer;
 }
@@ -70,7 +72,7 @@ Status Intake::pad_body(Arrival& arrival) {
 }
 
 // Runs the request and puts the response into slot 0. Returns nothing if the run took too long for
-// this thread: the caller must queue the request.
+// this thread, or must wait for its model's process: the caller must queue the request.
 std::optional<Answer> Intake::run_here(Arrival& arrival, Model& model) {
   if (Status padded = pad_body(arrival); !padded.ok()) {
     return replies_.answer(arrival, padded.error(), model.handle());
@@ -79,6 +81,8 @@ std::optional<Answer> Intake::run_here(Arrival& arrival, Model& model) {
   const ServeInput input{arrival.protocol, arrival.bytes, arrival.json_bytes, nullptr};
   Request& out = state_.slots.first();
   out.trace = traces_.release();
+  out.wait_until_ns = 0;
+  out.died = false;
   const bool served = inline_runner_.run(model, input, 0, limit_ns, out);
   if (!served) {
     traces_.restore(std::move(out.trace));
@@ -100,13 +104,15 @@ Answer Intake::answer_missing(Arrival& arrival, uint32_t handle) {
   return replies_.answer(arrival, checked.error());
 }
 
-// `spent_ns`: time that an ended run on this thread spent on the request.
+// `spent_ns`: time that an ended run on this thread spent on the request; `died`: its process ended
+// during that run.
 Answer Intake::enqueue(const Arrival& arrival, const std::shared_ptr<Model>& model,
-                       uint64_t spent_ns) {
+                       uint64_t spent_ns, bool died) {
   const Result<Request*> accepted = queueing_.accept(arrival);
   if (!accepted.ok()) return replies_.answer(arrival, accepted.error(), model->handle());
   Request& request = *accepted.value();
   queueing_.begin(request, model, arrival, spent_ns);
+  request.died = died;
   request.trace = traces_.release();
   if (request.protocol == Protocol::V2Rest && model->queue().settings().reads_request()) {
     Status peeked = peek_v2_schedule(request.bytes(), request.json_bytes, request.schedule);

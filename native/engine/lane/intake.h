@@ -40,7 +40,8 @@ class Intake {
   Status pad_body(Arrival& arrival);
   std::optional<Answer> run_here(Arrival& arrival, Model& model);
   Answer answer_missing(Arrival& arrival, uint32_t handle);
-  Answer enqueue(const Arrival& arrival, const std::shared_ptr<Model>& model, uint64_t spent_ns);
+  Answer enqueue(const Arrival& arrival, const std::shared_ptr<Model>& model, uint64_t spent_ns,
+                 bool died);
   Answer refuse(Request& request, Model& model, const Error& error);
 
   LaneState& state_;

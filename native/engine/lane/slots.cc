@@ -59,6 +59,8 @@ Request* RequestSlots::open() {
   request->json_bytes_out = 0;
   request->schedule = SchedulePolicy();
   request->deadline_ns = 0;
+  request->wait_until_ns = 0;
+  request->died = false;
   request->cancel.reset();
   ++tickets_open_;
   return request;

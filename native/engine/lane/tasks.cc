@@ -76,6 +76,8 @@ std::optional<Answer> Tasks::run_here(const Arrival& arrival, Model& model, size
   Request& one = answer_;
   whole.response.clear();
   whole.json_bytes_out = 0;
+  one.wait_until_ns = 0;
+  one.died = false;
   for (; done < tasks_.size(); ++done) {
     const TfTask& task = tasks_[done];
     const Protocol protocol = protocol_of(task);
@@ -148,6 +150,7 @@ Status Tasks::queue_one(const std::shared_ptr<TaskGroup>& group, size_t at,
   part->group = group;
   part->task_signature = task.signature();
   queueing_.begin(*part, model, {protocol_of(task), {}, -1, timeout_us, nullptr, {}}, spent_ns);
+  part->died = at == group->next && answer_.died;  // its run on this thread
   part->trace = traces_.of_task(at);
   Status pushed = queueing_.push(*part, model);
   if (pushed.ok()) {

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "engine/model/batcher.h"
+#include "engine/model/queued.h"
 #include "engine/model/refusals.h"
 #include "engine/model/running_scope.h"
 #include "engine/request/catch_exceptions.h"
@@ -22,8 +23,8 @@ InputPlaces* places_of(Replica& replica, BackendScratch& scratch) {
 
 }  // namespace
 
-Status Batcher::run_backend(const Member& like, std::span<const TensorView> inputs,
-                            Replica& replica, BackendScratch& scratch, const CancelFlag* cancel,
+Status Batcher::run_backend(Member& like, std::span<const TensorView> inputs, Replica& replica,
+                            BackendScratch& scratch, const CancelFlag* cancel,
                             uint64_t bytes_held) {
   RunOptions options = run_options(like.decoded, cancel, like.request->home->settings());
   options.output_bytes_max -= std::min(options.output_bytes_max, bytes_held);
@@ -31,6 +32,7 @@ Status Batcher::run_backend(const Member& like, std::span<const TensorView> inpu
     return replica.backend().run(like.decoded.signature_index, inputs, like.output_indices, scratch,
                                  options);
   });
+  like.loss = ran.ok() ? Loss::None : scratch.loss();
   if (ran.ok() || cancel == nullptr || !cancel->cancelled()) return ran;
   return ended_error(model_, cancel->cause());
 }
@@ -94,6 +96,7 @@ void Batcher::run_alone(Batch& batch, Member& member, Replica& replica) {
   std::unique_ptr<BackendScratch> scratch;
   std::optional<BatchRecord> ran;
   Status done;
+  const RetryTurn turn(replica.backend(), request.died, &request.cancel);
   if (policy.split && member.joinable && member.rows > policy.rows_max) {
     done = run_pieces(batch, member, replica);
   } else {
@@ -147,7 +150,7 @@ void Batcher::run_alone(Batch& batch, Member& member, Replica& replica) {
     scratch->release_outputs();
     replica.give_scratch(std::move(scratch));
   }
-  finish(member, std::move(done), batch.finished);
+  end(batch, member, std::move(done));
 }
 
 // Hot path: encode. Each request's rows of the outputs, as views, into its answer.
@@ -232,6 +235,16 @@ bool Batcher::run_batched(Batch& batch, Replica& replica) {
   }
   scratch->release_outputs();
   replica.give_scratch(std::move(scratch));
+  const Loss loss = batch.members[0]->loss;
+  if (!ran.ok() && loss != Loss::None) {
+    for (Member* member : batch.members) {
+      member->loss = loss;
+      const CancelFlag& cancel = member->request->cancel;
+      end(batch, *member,
+          cancel.cancelled() ? ended_error(model_, cancel.cause()) : Error(ran.error()));
+    }
+    return true;
+  }
   return has_rows;
 }
 

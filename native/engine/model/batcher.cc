@@ -57,6 +57,7 @@ void Batcher::admit(Request* request) {
   const Stopwatch watch;
   member->request = request;
   member->times = ServeTimes();
+  member->loss = Loss::None;
   member->joinable = true;
   member->queue_ns = request->queued.elapsed_ns();  // until it is decoded; grows until it is run
   std::vector<Request*> finished;
@@ -74,6 +75,7 @@ void Batcher::admit(Request* request) {
       member->times.rows = member->rows;
       const Signature& signature = model_.signatures()[member->decoded.signature_index];
       member->joinable = may_be_joined(*member, signature);
+      member->joinable &= !request->died;
       member->output_indices.clear();
       for (const RequestedOutput& output : member->decoded.outputs) {
         member->output_indices.push_back(output.index);
@@ -234,6 +236,14 @@ void Batcher::finish(Member& member, Status status, std::vector<Request*>& finis
   finished.push_back(member.request);
 }
 
+// Does the same after a run, unless the request returns to the queue.
+void Batcher::end(Batch& batch, Member& member, Status status) {
+  Request& request = *member.request;
+  if (returns_to_queue(model_, request, member.loss, &request.cancel))
+    batch.returned.push_back(&request);
+  else finish(member, std::move(status), batch.finished);
+}
+
 // Hands the requests back, in the order of the batches if the policy preserves it.
 void Batcher::deliver(Batch& batch) {
   if (!model_.spec().batch.preserve_ordering) {
@@ -259,6 +269,8 @@ void Batcher::run_instance(size_t replica) {
     model_.busy().fetch_add(1, std::memory_order_relaxed);
     run_batch(batch, replica);
     for (Member* member : batch.members) give_member(member);
+    put_back(model_, batch.returned);
+    batch.returned.clear();
     deliver(batch);
     // Only after the responses are handed over: a request that finds no busy instance may run at
     // once.

@@ -38,6 +38,7 @@ class Batcher {
     bool joinable = true;
     uint64_t queue_ns = 0;  // time in the queue, until it was decoded
     ServeTimes times;
+    Loss loss = Loss::None;  // of its latest run, if that failed
     Status done;
     PieceOutputs pieces;
   };
@@ -51,6 +52,7 @@ class Batcher {
     std::vector<TensorView> inputs;
     std::vector<TensorView> slices;
     std::vector<Request*> finished;
+    std::vector<Request*> returned;  // to the queue: their model's process is down
     std::vector<Request*> requests;  // of the members, while they run
   };
 
@@ -64,12 +66,14 @@ class Batcher {
   bool run_batched(Batch& batch, Replica& replica);
   void run_alone(Batch& batch, Member& member, Replica& replica);
   Status run_pieces(Batch& batch, Member& member, Replica& replica);
-  // `bytes_held`: bytes of the outputs that the same response already has.
-  Status run_backend(const Member& like, std::span<const TensorView> inputs, Replica& replica,
+  // Stores the loss in `like`. `bytes_held`: bytes of the outputs that the same response already
+  // has.
+  Status run_backend(Member& like, std::span<const TensorView> inputs, Replica& replica,
                      BackendScratch& scratch, const CancelFlag* cancel, uint64_t bytes_held = 0);
   static void tag_traces(const Batch& batch);
   void scatter(Batch& batch, const BackendScratch& scratch, const ServeTimes& shared);
   void finish(Member& member, Status status, std::vector<Request*>& finished);
+  void end(Batch& batch, Member& member, Status status);
   void deliver(Batch& batch);
   static void trim(Batch& batch);
   Member* take_member();

@@ -25,13 +25,15 @@ void answer(Model& model, size_t replica, ServeMemory& memory, Request& request)
   }
   const uint64_t queue_ns = request.queued.elapsed_ns();
   const ServeInput input = input_of(request, &request.cancel);
+  Request* const one = &request;
+  bool served = false;
   {
-    Request* const one = &request;
     const RunningScope running(model, {&one, 1});
     const ReplicaUse use(model, replica);
-    serve(input, model, use.index(), queue_ns, request.home->settings(), memory, request);
+    served = serve(input, model, use.index(), queue_ns, request.home->settings(), memory, request);
   }
-  complete_one(request);
+  if (served) complete_one(request);
+  else put_back(model, {&one, 1});
 }
 
 }  // namespace

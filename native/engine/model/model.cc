@@ -6,6 +6,8 @@
 #include <climits>
 #include <system_error>
 
+#include "backend/isolated/isolated.h"
+#include "base/clock.h"
 #include "engine/model/batcher.h"
 #include "engine/model/instance.h"
 #include "engine/model/queued.h"
@@ -79,12 +81,57 @@ Model::Model(uint32_t handle, ModelSpec spec, std::vector<std::shared_ptr<Backen
   }
   queue_.set_consumers(
       std::max(static_cast<size_t>(std::max(1, spec_.instances)), replicas_.size()));
-  if (batch_mode_ == BatchMode::Off) return;
-  pad_to(replicas_[0]->backend().info().device_runs.fixed_rows);
-  batcher_ = std::make_unique<Batcher>(*this);
+  if (batch_mode_ != BatchMode::Off) {
+    pad_to(replicas_[0]->backend().info().device_runs.fixed_rows);
+    batcher_ = std::make_unique<Batcher>(*this);
+  }
+  queue_.set_process_wait(services_.process_wait_ns);
+  if (services_.process_wait_ns == 0) return;
+  for (const auto& one : replicas_) {
+    one->backend().on_readiness([this] { follow_readiness(); });
+  }
+  follow_readiness();
 }
 
-Model::~Model() { stop(); }
+Model::~Model() {
+  for (const auto& one : replicas_) one->backend().on_readiness({});
+  stop();
+}
+
+// Holds the queue while no session can run and one of them returns in time. Thread: any, or the one
+// that changed a session's readiness, which holds the lock of that session's process.
+void Model::follow_readiness() {
+  std::lock_guard lock(hold_mutex_);
+  const uint64_t limit_ns = now_ns() + services_.process_wait_ns;
+  bool returns = false;
+  for (const auto& one : replicas_) {
+    const Readiness readiness = one->backend().readiness();
+    if (readiness == Readiness::Ready) return end_hold(true);
+    returns |= readiness == Readiness::Returning && one->backend().returns_ns() <= limit_ns;
+  }
+  if (!returns) return end_hold(false);
+  if (queue_.held()) return;
+  held_since_ = {now_ns(), queue_.waited_for_process(), counters_.retried.load()};
+  queue_.hold();
+}
+
+// The caller holds hold_mutex_.
+void Model::end_hold(bool returned) {
+  if (!queue_.release()) return;
+  const uint64_t waited = queue_.waited_for_process() - held_since_.waited;
+  if (waited == 0) return;
+  note_isolated_wait({spec_.name, spec_.version, waited,
+                      counters_.retried.load() - held_since_.retried,
+                      (now_ns() - held_since_.ns) / kNsPerMs, returned});
+}
+
+bool Model::can_wait() {
+  return services_.process_wait_ns != 0 &&
+         (queue_.held() || std::any_of(replicas_.begin(), replicas_.end(),
+                                       [](const auto& one) { return one->backend().can_run(); }));
+}
+
+Error Model::outage() { return replicas_[0]->backend().outage(); }
 
 // Batches are padded to the sizes that run fast on a GPU, unless the configuration names sizes.
 void Model::pad_to(std::span<const uint32_t> rows) {

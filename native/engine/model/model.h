@@ -34,7 +34,7 @@ class SharedRegions;
 
 struct ModelCounters {
   std::atomic<uint64_t> requests_inline{0}, requests_queued{0}, failures{0}, cancelled{0},
-      queue_full{0}, queue_ns{0}, compute_ns{0};
+      queue_full{0}, queue_ns{0}, compute_ns{0}, retried{0};
 };
 
 // One session of the model (one per device) with its spare scratches.
@@ -96,6 +96,7 @@ struct ModelServices {
   RequestLog* request_log = nullptr;
   const SharedRegions* shared_regions = nullptr;  // regions that requests may name; null = none
   MemoryTrimmer* trimmer = nullptr;               // receives long runs; null = none
+  uint64_t process_wait_ns = 0;  // how long a request waits for its model's process; 0 = not at all
 };
 
 class Model final : public Timed {
@@ -152,6 +153,11 @@ class Model final : public Timed {
   // as it always is in a tabular model; else 1.
   uint32_t rows_of(std::span<const TensorView> inputs) const;
 
+  // Whether requests wait for the model's process or run, instead of failing at once. Any thread.
+  bool can_wait();
+  // The error for a request whose model's process did not return in time. Any thread.
+  Error outage();
+
   // Starts an instance thread if the waiting requests need one more; if none can be started and
   // there is no other instance, answers the waiting requests with that error. Call after a push and
   // before the queue's notify(); any thread but an instance's.
@@ -195,12 +201,20 @@ class Model final : public Timed {
     bool free = true;  // its thread has ended, except for the last instructions
   };
   void pad_to(std::span<const uint32_t> rows);
+  void follow_readiness();
+  void end_hold(bool returned);
   std::string start_instance();  // returns the error, "" = none
   void run_place(size_t index);
 
   std::mutex places_mutex_;
   std::deque<Place> places_;  // guarded by places_mutex_
   bool stopped_ = false;      // guarded by places_mutex_
+
+  std::mutex hold_mutex_;
+  // Guarded by hold_mutex_: when the queue was held, and the counts of requests then.
+  struct {
+    uint64_t ns = 0, waited = 0, retried = 0;
+  } held_since_;
 };
 
 }  // namespace serval

@@ -1,6 +1,7 @@
 // Entry into a model's queue and refusals. Hot path (queued requests); any thread.
 #include "engine/model/queued.h"
 
+#include <chrono>
 #include <utility>
 
 #include "base/clock.h"
@@ -11,6 +12,14 @@
 #include "engine/watch/deadline_timer.h"
 
 namespace serval {
+
+namespace {
+
+// How often a request that waits for its second run checks whether it was cancelled.
+constexpr std::chrono::milliseconds kTurnPoll(10);
+constexpr int kTurnPolls = 100;
+
+}  // namespace
 
 RequestQueue::Push push_request(const std::shared_ptr<Model>& model, Request& request,
                                 Entry entry) {
@@ -24,6 +33,36 @@ RequestQueue::Push push_request(const std::shared_ptr<Model>& model, Request& re
   }
   if (notify) model->attend();
   return pushed;
+}
+
+bool returns_to_queue(Model& model, Request& request, Loss loss, const CancelFlag* cancel) {
+  if (loss == Loss::None) return false;
+  if (cancel != nullptr && cancel->cancelled()) return false;
+  const bool died = loss == Loss::Died;
+  if (died && (!model.spec().retry || request.died)) return false;
+  if (request.wait_until_ns != 0 && now_ns() >= request.wait_until_ns) return false;
+  if (!model.can_wait()) return false;
+  if (!died) return true;
+  request.died = true;
+  model.counters().retried.fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
+
+void put_back(Model& model, std::span<Request* const> requests) {
+  if (requests.empty() || model.queue().put_back(requests)) return;
+  for (Request* request : requests) finish_refused(model, *request, unloaded_waiting(model));
+}
+
+RetryTurn::RetryTurn(BackendModel& backend, bool died, const CancelFlag* cancel) {
+  std::timed_mutex* const mutex = died ? backend.retry_mutex() : nullptr;
+  if (mutex == nullptr) return;
+  for (int poll = 0; poll < kTurnPolls; ++poll) {
+    if (mutex->try_lock_for(kTurnPoll)) {
+      held_ = mutex;
+      return;
+    }
+    if (cancel != nullptr && cancel->cancelled()) return;
+  }
 }
 
 void finish_refused(Model& model, Request& request, Error error) {

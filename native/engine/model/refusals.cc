@@ -34,7 +34,8 @@ Error unloaded_waiting(const Model& model) {
                                                   " was unloaded while the request waited");
 }
 
-Error late_error(const Model& model, const Request& request) {
+Error late_error(Model& model, const Request& request) {
+  if (request.late == Request::Late::Down) return model.outage();
   const std::string name = "model '" + model.spec().name + "': ";
   if (request.late == Request::Late::Deadline) {
     return make_error(ErrorCode::DeadlineExceeded,
@@ -42,6 +43,15 @@ Error late_error(const Model& model, const Request& request) {
   }
   return make_error(ErrorCode::QueueFull,
                     name + "Request timeout expired while it waited in the queue");
+}
+
+Status check_retry(const ModelSpec& spec, const BackendModelInfo& info) {
+  if (!spec.retry || !info.stateful) return {};
+  return make_error(ErrorCode::ModelInvalid,
+                    "model '" + spec.name +
+                        "': parameter serval.retry: expected a model without state, got one that "
+                        "keeps state between requests, which a request that runs twice would "
+                        "change twice");
 }
 
 Error ended_error(const Model& model, EndCause cause) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "backend/backend.h"
 #include "base/cancel.h"
 #include "base/error.h"
 #include "engine/request/request.h"
@@ -23,7 +24,9 @@ Error no_instance(const Model& model, const std::string& problem);
 // The model was unloaded while the request waited in its queue.
 Error unloaded_waiting(const Model& model);
 // The queue handed the request back as late.
-Error late_error(const Model& model, const Request& request);
+Error late_error(Model& model, const Request& request);
+// Refuses second runs (ModelSpec::retry) for a model with state. Errors: model_invalid.
+Status check_retry(const ModelSpec& spec, const BackendModelInfo& info);
 // A run was ended before it was complete.
 Error ended_error(const Model& model, EndCause cause);
 

@@ -56,9 +56,13 @@ TimeoutAction RequestQueue::action_of(uint64_t priority) const {
   return settings_.policy_of(level_of(priority)).timeout_action;
 }
 
+RequestQueue::Level& RequestQueue::level_for(const Request& request) {
+  const uint32_t number = level_of(request.schedule.priority);
+  return levels_[number == 0 ? 0 : number - 1];
+}
+
 RequestQueue::Push RequestQueue::push(Request* request, bool notify_now, uint64_t& limit) {
-  const uint32_t level_number = level_of(request->schedule.priority);
-  Level& level = levels_[level_number == 0 ? 0 : level_number - 1];
+  Level& level = level_for(*request);
   const QueuePolicy& policy = *level.policy;
   uint64_t timeout_us = policy.default_timeout_us;
   const uint64_t wanted_us = std::min(request->schedule.timeout_us, kTimeoutUsMax);
@@ -79,6 +83,10 @@ RequestQueue::Push RequestQueue::push(Request* request, bool notify_now, uint64_
     if (has_limit(*request)) {
       ++timed_;
       earliest_ns_ = std::min(earliest_ns_, limit);
+    }
+    if (held()) {
+      begin_wait(request, now_ns());
+      limit = std::min(limit, request->wait_until_ns);
     }
   }
   if (notify_now) ready_.notify_one();
@@ -128,6 +136,86 @@ void RequestQueue::move_late(std::vector<Request*>& late) {
   }
 }
 
+// Caller holds mutex_.
+void RequestQueue::begin_wait(Request* request, uint64_t now) {
+  if (request->wait_until_ns == 0) {
+    request->wait_until_ns = now + process_wait_ns_;
+    waited_.fetch_add(1, std::memory_order_relaxed);
+  }
+  unserved_ns_ = std::min(unserved_ns_, request->wait_until_ns);
+}
+
+void RequestQueue::hold() {
+  {
+    std::lock_guard lock(mutex_);
+    if (held_.exchange(true)) return;
+    unserved_ns_ = kNever;
+    const uint64_t now = now_ns();
+    for (Level& level : levels_) {
+      for (Request* request : level.waiting) begin_wait(request, now);
+      for (Request* request : level.delayed) begin_wait(request, now);
+    }
+  }
+  ready_.notify_all();
+}
+
+bool RequestQueue::release() {
+  {
+    std::lock_guard lock(mutex_);
+    if (!held_.exchange(false)) return false;
+  }
+  ready_.notify_all();
+  return true;
+}
+
+bool RequestQueue::put_back(std::span<Request* const> requests) {
+  {
+    std::lock_guard lock(mutex_);
+    if (closed_) return false;
+    const uint64_t now = now_ns();
+    for (auto at = requests.rbegin(); at != requests.rend(); ++at) {
+      Request* const request = *at;
+      level_for(*request).waiting.push_front(request);
+      ++size_;
+      begin_wait(request, now);
+      if (!has_limit(*request)) continue;
+      ++timed_;
+      earliest_ns_ = std::min(earliest_ns_, limit_ns(*request));
+    }
+  }
+  ready_.notify_all();
+  return true;
+}
+
+// Caller holds mutex_. Removes the requests that waited too long for the model's process.
+void RequestQueue::move_unserved(std::vector<Request*>& late) {
+  if (!held() || unserved_ns_ == kNever) return;
+  const uint64_t now = now_ns();
+  if (now < unserved_ns_) return;
+  unserved_ns_ = kNever;
+  const auto sift = [&](Request* request) {
+    if (now < request->wait_until_ns) {
+      unserved_ns_ = std::min(unserved_ns_, request->wait_until_ns);
+      return false;
+    }
+    request->late = Request::Late::Down;
+    --size_;
+    if (has_limit(*request)) --timed_;
+    late.push_back(request);
+    return true;
+  };
+  for (Level& level : levels_) {
+    std::erase_if(level.delayed, sift);
+    std::erase_if(level.waiting, sift);
+  }
+}
+
+// Caller holds mutex_. The time when move_late() or move_unserved() has something to do.
+uint64_t RequestQueue::next_limit_ns() const {
+  const uint64_t timed = timed_ == 0 ? kNever : earliest_ns_;
+  return held() ? std::min(timed, unserved_ns_) : timed;
+}
+
 void RequestQueue::set_consumers(size_t max, std::chrono::nanoseconds idle) {
   consumers_max_ = max;
   idle_ = idle;
@@ -162,16 +250,31 @@ bool RequestQueue::retire() {
   return true;
 }
 
+// Caller holds `lock` of mutex_. Waits as take() does; false: it has nothing to return but `late`.
+bool RequestQueue::wait_for_some(std::unique_lock<std::mutex>& lock, uint64_t until_ns,
+                                 std::vector<Request*>& late) {
+  const auto some = [this] { return closed_ || (size_ != 0 && !held()); };
+  if (some()) return true;
+  const uint64_t end_ns =
+      until_ns == kNever ? now_ns() + static_cast<uint64_t>(idle_.count()) : until_ns;
+  for (;;) {
+    // While all requests are held, a consumer removes the late ones in time.
+    const uint64_t limit_ns = held() ? std::min(end_ns, next_limit_ns()) : end_ns;
+    ++waiting_;
+    ready_.wait_until(lock, time_point(limit_ns));
+    --waiting_;
+    if (some()) return true;
+    if (held()) {
+      move_late(late);
+      move_unserved(late);
+    }
+    if (!late.empty() || now_ns() >= end_ns) return false;
+  }
+}
+
 size_t RequestQueue::take(std::span<Request*> out, uint64_t until_ns, std::vector<Request*>& late) {
   std::unique_lock lock(mutex_);
-  const auto some = [this] { return closed_ || size_ != 0; };
-  if (!some()) {
-    ++waiting_;
-    const bool came = until_ns == kNever ? ready_.wait_for(lock, idle_, some)
-                                         : ready_.wait_until(lock, time_point(until_ns), some);
-    --waiting_;
-    if (!came) return 0;
-  }
+  if (!wait_for_some(lock, until_ns, late)) return 0;
   move_late(late);
   size_t count = 0;
   for (Level& level : levels_) {
@@ -198,9 +301,9 @@ Request* RequestQueue::pop(std::vector<Request*>& late) {
 
 bool RequestQueue::take_if_alone(Request* request) {
   std::lock_guard lock(mutex_);
-  if (size_ != 1) return false;
+  if (size_ != 1 || held()) return false;
   for (Level& level : levels_) {
-    if (level.waiting.empty() || level.waiting.front() != request) continue;
+    if (level.waiting.empty() || level.waiting.front() != request || request->died) continue;
     level.waiting.pop_front();
     --size_;
     if (has_limit(*request)) --timed_;
@@ -227,11 +330,12 @@ bool RequestQueue::remove(Request* request) {
 void RequestQueue::expire(std::vector<Request*>& late) {
   std::lock_guard lock(mutex_);
   move_late(late);
+  move_unserved(late);
 }
 
 uint64_t RequestQueue::next_expiry_ns() {
   std::lock_guard lock(mutex_);
-  return timed_ == 0 ? kNever : earliest_ns_;
+  return next_limit_ns();
 }
 
 // Caller holds mutex_.

@@ -49,6 +49,20 @@ class RequestQueue {
   // For a consumer whose take() returned nothing. Returns true if it must end: no request waits.
   bool retire();
 
+  // Sets how long a request may wait for its model's process. Call before the first request.
+  void set_process_wait(uint64_t ns) { process_wait_ns_ = ns; }
+  // No request can run until release(), because the model's process is down: consumers get none,
+  // and requests that waited too long for the process are late. Any thread.
+  void hold();
+  // Returns whether requests were held.
+  bool release();
+  bool held() const { return held_.load(std::memory_order_relaxed); }
+  // Puts requests whose run met a process that is down before all that wait, in this order; they
+  // keep their time limits. False: the queue is closed. Any thread.
+  [[nodiscard]] bool put_back(std::span<Request* const> requests);
+  // Requests that waited for the model's process.
+  uint64_t waited_for_process() const { return waited_.load(std::memory_order_relaxed); }
+
   // Waits until there is a request, the queue is closed, or now_ns() reaches `until_ns` (kNever: at
   // most the idle time of a consumer). Returns up to out.size() requests in the order in which to
   // run them; late ones go to `late` with Request::late set and must be answered too.
@@ -57,7 +71,7 @@ class RequestQueue {
   // with nullptr too.
   Request* pop(std::vector<Request*>& late);
 
-  // Removes `request` if no other request waits. Lane's thread.
+  // Removes `request` if no other request waits and it may run at once. Lane's thread.
   bool take_if_alone(Request* request);
   // Removes a waiting request (its client left). Returns false if it is no longer waiting.
   bool remove(Request* request);
@@ -93,6 +107,12 @@ class RequestQueue {
   std::vector<Request*> take_all();
   void move_late(std::vector<Request*>& late);
   bool timed_out(Level& level, Request* request, uint64_t now, std::vector<Request*>& late);
+  Level& level_for(const Request& request);
+  void begin_wait(Request* request, uint64_t now);
+  void move_unserved(std::vector<Request*>& late);
+  uint64_t next_limit_ns() const;
+  bool wait_for_some(std::unique_lock<std::mutex>& lock, uint64_t until_ns,
+                     std::vector<Request*>& late);
 
   const QueueSettings settings_;
   std::mutex mutex_;
@@ -102,7 +122,11 @@ class RequestQueue {
   size_t timed_ = 0;               // guarded by mutex_: waiting requests with a time limit
   uint64_t earliest_ns_ = kNever;  // guarded by mutex_: no limit of a waiting request is earlier
   bool closed_ = false;            // guarded by mutex_
-  size_t consumers_max_ = 0;       // constant after start-up, as is idle_
+  uint64_t process_wait_ns_ = 0;   // constant after start-up
+  std::atomic<bool> held_{false};  // changed under mutex_
+  uint64_t unserved_ns_ = kNever;  // guarded by mutex_: no wait_until_ns is earlier, while held_
+  std::atomic<uint64_t> waited_{0};
+  size_t consumers_max_ = 0;  // constant after start-up, as is idle_
   std::chrono::nanoseconds idle_ = kConsumerIdle;
   std::atomic<size_t> consumers_{0};  // changed under mutex_
   size_t waiting_ = 0;                // guarded by mutex_: consumers that wait for a request

@@ -15,6 +15,7 @@
 #include "codec/table/tensor_fields.h"
 #include "codec/v2/json.h"
 #include "codec/v2/wire.h"
+#include "engine/model/queued.h"
 #include "engine/model/refusals.h"
 #include "engine/request/catch_exceptions.h"
 #include "engine/request/missing.h"
@@ -225,6 +226,10 @@ bool was_ended(const ServeInput& input) {
   return input.cancel != nullptr && input.cancel->cancelled();
 }
 
+bool was_displaced(const ServeInput& input) {
+  return input.cancel != nullptr && input.cancel->cause() == EndCause::Displaced;
+}
+
 // Runs the four steps.
 Status serve_steps(const ServeInput& input, Model& model, size_t replica_index,
                    const ServeSettings& settings, ServeMemory& memory, Request& out) {
@@ -236,10 +241,14 @@ Status serve_steps(const ServeInput& input, Model& model, size_t replica_index,
   times.rows = model.rows_of(memory.decoded.inputs);
   Replica& replica = model.replica(replica_index);
   std::unique_ptr<BackendScratch> scratch = replica.take_scratch();
-  done = run(input.cancel, replica, settings, memory, *scratch);
+  {
+    const RetryTurn turn(replica.backend(), out.died, input.cancel);
+    done = run(input.cancel, replica, settings, memory, *scratch);
+  }
   const uint64_t ran_ns = watch.elapsed_ns();
   times.infer_ns = ran_ns - times.input_ns;
   if (!done.ok()) {
+    memory.loss = scratch->loss();
     done = was_ended(input) ? Status(ended_error(model, input.cancel->cause()))
                             : blame_shared(memory.decoded, std::move(done));
   }
@@ -390,18 +399,29 @@ bool serve(const ServeInput& input, Model& model, size_t replica, uint64_t queue
   memory.arena.reset();
   memory.decoded.clear();
   memory.times = ServeTimes();
+  memory.loss = Loss::None;
   out.code = ErrorCode::Ok;
   out.response.clear();
   out.json_bytes_out = 0;
   const Stopwatch watch;
-  const Status done =
+  Status done =
       catch_exceptions([&] { return serve_steps(input, model, replica, settings, memory, out); });
   const uint64_t service_ns = watch.elapsed_ns();
+  bool displaced = !done.ok() && was_displaced(input);
+  if (displaced && memory.loss == Loss::Died) {
+    // It was to continue in the queue, but its process ended first: it was in flight.
+    displaced = false;
+    done = model.outage();
+  }
+  const CancelFlag* const cancel = was_displaced(input) ? nullptr : input.cancel;
+  if (!displaced && returns_to_queue(model, out, memory.loss, cancel)) {
+    memory.arena.reset();
+    memory.decoded.shared.clear();
+    return false;
+  }
   if (model.policy().measures()) {
     model.policy().record(input.protocol, input.body.size(), service_ns);
   }
-  const bool displaced =
-      !done.ok() && input.cancel != nullptr && input.cancel->cause() == EndCause::Displaced;
   if (!displaced) {
     const ErrorCode code = done.ok() ? ErrorCode::Ok : done.error().code;
     if (!done.ok()) store_error(input.protocol, input.body, done.error(), out);

@@ -17,6 +17,7 @@ struct ServeMemory {
   std::vector<uint32_t> output_indices;
   std::vector<TensorView> outputs;
   ServeTimes times;
+  Loss loss = Loss::None;  // of the latest request, if its run failed
 
   explicit ServeMemory(MemoryBudget* budget = nullptr) { arena.charge_to(budget); }
 };
@@ -39,8 +40,9 @@ inline ServeInput input_of(const Request& request, const CancelFlag* cancel) {
 
 // Serves one request: stores its outcome in `out` (see store_error()), times it for the inline
 // policy and records it. Turns an exception into an error. `queue_ns`: how long it waited before.
-// Returns false if it took too long on a listener's thread and was ended. Then there is no response
-// and nothing is counted: the caller must serve it again. Errors: those of the codecs and backends.
+// Returns false if it took too long on a listener's thread and was ended, or must wait for its
+// model's process (see returns_to_queue()). Then there is no response and nothing is counted: the
+// caller must queue it. Errors: those of the codecs and backends.
 bool serve(const ServeInput& input, Model& model, size_t replica, uint64_t queue_ns,
            const ServeSettings& settings, ServeMemory& memory, Request& out);
 

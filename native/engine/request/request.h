@@ -51,8 +51,14 @@ struct Request {
   SchedulePolicy schedule;
   uint64_t deadline_ns = 0;        // now_ns() by which it must have begun; 0 = none
   uint64_t policy_timeout_ns = 0;  // the same, from the queue's policy
-  enum class Late : uint8_t { No, Timeout, Deadline };
+  // Down: its model's process did not return in time.
+  enum class Late : uint8_t { No, Timeout, Deadline, Down };
   Late late = Late::No;  // set by the queue when it hands the request back without a run
+
+  // Set once it waits for its model's process: the now_ns() until which it does. 0 = it did not
+  // wait.
+  uint64_t wait_until_ns = 0;
+  bool died = false;  // was in flight when its model's process ended; does not run a third time
 
   ErrorCode code = ErrorCode::Ok;
   ByteBuffer response;               // response, or the error's text

@@ -104,8 +104,8 @@ describe('the process of isolated models ends', () => {
     assert.match(page, new RegExp(`^serval_isolated_pid\\{models="[a-z,]+"\\} ${pid}$`, 'm'));
   });
 
-  it('refuses at once while it pauses', async (context) => {
-    const server = await started(context);
+  it('refuses at once while it pauses if requests do not wait', async (context) => {
+    const server = await started(context, '--isolate-wait-ms=0');
     let pid = 0;
     for (let i = 0; i < 6; i += 1) {
       pid = await oneProcess(server, pid);

@@ -14,6 +14,8 @@ export interface AttachOptions {
   readonly memoryLimitBytes?: number | undefined;
   /** Host memory pinned for GPUs; 0 = none. */
   readonly pinnedPoolBytes?: number | undefined;
+  /** How long a request waits for its model's process to return; 0 = not at all. */
+  readonly isolateWaitMs?: number | undefined;
   /** Whether requests are counted and timed. */
   readonly metrics?: boolean | undefined;
   /** Largest request body after inflation. */

@@ -388,6 +388,8 @@ export interface ModelSpec {
   readonly graphRows?: readonly number[];
   readonly serverOptions?: readonly ServerOptions[];
   readonly graphUse?: GraphUse;
+  /** requests in flight when its process ends are run once more */
+  readonly retry?: boolean;
 }
 
 /** The number of a graph's nodes that a provider runs, by ONNX Runtime's name for it. */

@@ -23,6 +23,7 @@ export const TRITON_PARAMETERS: Readonly<Record<string, FieldRow>> = {
   ...works('schema', 'timezone', 'spark.ansi', 'verification'),
   ...works('isolation', 'isolation_group'),
   ...works('serval.split', 'serval.pad_inner', 'serval.allowed_rows', 'serval.allow_random'),
+  ...works('serval.retry'),
 };
 
 /** Parameters of the null backend only. */

@@ -154,6 +154,7 @@ export const MODEL_SPEC: FlatTable<engine.ModelSpec> = { name: 'ModelSpec', memb
   { name: 'graphRows', kind: 'uint', many: true, optional: true },
   { name: 'serverOptions', kind: SERVER_OPTIONS, many: true, optional: true },
   { name: 'graphUse', kind: GRAPH_USE, optional: true },
+  { name: 'retry', kind: 'bool', optional: true },
 ] };
 
 export const PROVIDER_NODES: FlatTable<engine.ProviderNodes> = { name: 'ProviderNodes', members: [

@@ -61,6 +61,7 @@ export function engineSettings(
     ...tensorSettings(config, labels),
     ...(isTrue(parameter(config, 'extended_v2')) ? { extendedV2: true } : {}),
     ...isolationSettings(config),
+    ...(isTrue(parameter(config, 'serval.retry')) ? { retry: true } : {}),
     ...graphSettings(config),
     ...(isNull ? nullSettings(config) : sessionSettings(config)),
   };

@@ -68,6 +68,7 @@ const PARAMETERS: Readonly<Record<string, TextRule>> = {
   'serval.split': bool(),
   'serval.pad_inner': bool(),
   'serval.allow_random': bool(),
+  'serval.retry': bool(),
   'serval.allowed_rows': {
     expected: 'row counts such as "1,2,4", or "any"',
     fits: (t) => t === ANY_ROWS || ROWS_TEXT.test(t),

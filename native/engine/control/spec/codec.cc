@@ -209,6 +209,7 @@ Status check_overrides(const std::string& member, const std::vector<TensorOverri
 Status read_tensors(const fb::ModelSpec& from, ModelSpec& spec) {
   spec.batch_dim = from.batch_dim();
   spec.extended_v2 = from.extended_v2();
+  spec.retry = from.retry();
   unpack(from.inputs(), spec.inputs);
   unpack(from.outputs(), spec.outputs);
   Status fits = check_overrides("inputs", spec.inputs);

@@ -14,7 +14,7 @@ class StubModel final : public BackendModel {
  public:
   const BackendModelInfo& info() const override { return info_; }
   std::unique_ptr<BackendScratch> make_scratch() override { return nullptr; }
-  bool can_run() const override { return up; }
+  Readiness readiness() const override { return up ? Readiness::Ready : Readiness::Returning; }
   Status run(uint32_t, std::span<const TensorView>, std::span<const uint32_t>, BackendScratch&,
              const RunOptions&) override {
     return {};
