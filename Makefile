@@ -73,7 +73,7 @@ test-conformance: test-tools build models ## exact request, exact response
 	@node test/run/suites.mjs conformance
 test-e2e: test-tools build models ## the official clients, unmodified
 	@node test/run/suites.mjs e2e
-test-package: build models ## make the package, unpack it elsewhere, run one inference
+test-package: build models ## make every artefact, install each elsewhere, send it requests
 	@node test/run/suites.mjs package
 test-quickstart: test-tools build ## run the quick starts of the guides in an empty folder
 	@node test/run/suites.mjs quickstart
@@ -104,8 +104,21 @@ bench-gpu: bench-tools build ## compare with ONNX Runtime on a GPU (exit status 
 	@node bench/gpu/run.mjs $(ARGS)
 
 .PHONY: package
-package: build models ## write out/serval-<version>-linux-x64.tar.gz and its checksum
-	@node scripts/package.mjs
+package: build models ## write the artefacts of a release to out/ (ARGS="tarball deb" for some)
+	@node scripts/package.mjs $(ARGS)
+
+.PHONY: image test-image
+image: build models ## build the container image by buildah, as root, into build/image
+	@node scripts/package.mjs tarball
+	@scripts/packaging/image.sh
+test-image: build models ## build the container image and run it (root, buildah)
+	@node test/image/run.mjs
+
+.PHONY: site test-site
+site: build models ## build the documentation as a site, with search, into build/site
+	@node scripts/site/build.mjs
+test-site: build models ## build the site in strict mode and check it
+	@node test/run/suite.mjs test/site
 
 .PHONY: generate
 generate: ## generate the code that both languages share from proto/ (needs flatc)

@@ -8,6 +8,7 @@ import { runToEnd } from './children.mjs';
 import { pickCores, requireTools } from './machine.mjs';
 import { Skipped } from './runner.mjs';
 
+const TOOLS = ['wrk', 'h2load', 'taskset'];
 const BUILD_TIMEOUT_MS = 900_000;
 // Libraries of programs that are only built if these are installed.
 const LIBRARIES = { grpc_echo: 'libgrpc++-dev' };
@@ -16,10 +17,11 @@ const HERE = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '');
 
 /**
  * `root` is the checkout under test; the harness, its models and native programs belong to this
- * checkout.
+ * checkout. `tools`: what must be on PATH. `programs`: a folder with native programs; without it
+ * they are built.
  */
-export function createContext(options, root = HERE) {
-  requireTools(['wrk', 'h2load', 'taskset']);
+export function createContext(options, { root = HERE, tools = TOOLS, programs: built } = {}) {
+  requireTools(tools);
   const tempDir = mkdtempSync(join(tmpdir(), 'serval-bench-'));
   process.on('exit', () => rmSync(tempDir, { recursive: true, force: true }));
   const cores = pickCores();
@@ -54,11 +56,18 @@ export function createContext(options, root = HERE) {
      * date. Skipped if its libraries are missing.
      */
     program(name) {
+      if (built !== undefined) return builtProgram(built, name);
       const build = programs.get(name) ?? buildProgram(name, cores);
       programs.set(name, build);
       return build;
     },
   };
+}
+
+async function builtProgram(folder, name) {
+  const path = join(folder, name);
+  if (!existsSync(path)) throw new Error(`${path} is missing: the folder has no such program`);
+  return path;
 }
 
 function once(make) {

@@ -13,7 +13,7 @@ export const SHARED = {
 };
 
 export const SHARED_HELP = `
-  --only WORDS        workloads whose id holds one of these comma-separated words
+  --only WORDS        rows by id, or by a part of ids that cuts no number; comma-separated
   --seconds N         whole seconds a point and round (2)
   --rounds N          rounds, each measuring both sides (3)
   --quick             1 second, 1 round: does it run; not a measurement
@@ -74,6 +74,31 @@ export function wholeNumber(flag, text, otherwise) {
     throw new Error(`${flag}: expected a whole number from 1 to 100000, got '${text}'`);
   }
   return value;
+}
+
+/**
+ * Returns the `items` that the comma-separated words of `only` select; all of them without it, none
+ * if no word matches. A word that is an item's id selects this item. Other words select the items
+ * of whose id, or other name (`namesOf(item)`: the id is the first), they are a part; a number is
+ * never cut: "b1" is not a part of "b16".
+ */
+export function selectByWords(items, only, namesOf) {
+  if (only === undefined) return items;
+  const chosen = new Set();
+  for (const word of only.split(',').map((text) => text.trim())) {
+    if (word === '') continue;
+    const exact = items.filter((item) => namesOf(item)[0] === word);
+    const found = exact.length > 0 ? exact : items.filter((item) => hasPart(namesOf(item), word));
+    for (const item of found) chosen.add(item);
+  }
+  return items.filter((item) => chosen.has(item));
+}
+
+function hasPart(names, word) {
+  const start = /^\d/.test(word) ? '(?<!\\d)' : '';
+  const end = /\d$/.test(word) ? '(?!\\d)' : '';
+  const part = new RegExp(start + word.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&') + end);
+  return names.some((name) => part.test(name));
 }
 
 /** Checks a name for a saved result. */

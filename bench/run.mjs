@@ -72,7 +72,7 @@ async function main() {
   }
   const saved = options.compare === undefined ? null : loadRun(RESULTS, options.compare);
   const workloads = options.only === 'codec' ? [] : selectWorkloads(options.only);
-  const context = createContext(options, options.checkout);
+  const context = createContext(options, { root: options.checkout });
   const machine = describeMachine(context.root);
   const rows = await runAll(context, workloads);
   const micro = await microTable(context);

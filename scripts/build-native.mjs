@@ -7,6 +7,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, homedir, totalmem } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { beginBuild } from './packaging/record/built.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const work = join(root, 'build', 'addon');
@@ -73,4 +74,8 @@ function buildAddon() {
   return run(process.execPath, [cmakeJs, 'compile', '--out', work, option], env);
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) process.exit(buildAddon() ? 0 : 1);
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const finished = beginBuild('native');
+  if (!buildAddon()) process.exit(1);
+  finished();
+}

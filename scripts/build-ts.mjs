@@ -5,6 +5,7 @@ import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { run } from './build-native.mjs';
 import { bundle } from './bundle.mjs';
+import { beginBuild } from './packaging/record/built.mjs';
 import { writeTypes } from './packaging/write-types.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -26,8 +27,10 @@ if (!existsSync(tsc)) {
   process.stderr.write('build-ts: typescript is missing: run `npm ci` with devDependencies\n');
   process.exit(1);
 }
+const finished = beginBuild('ts');
 if (!run(process.execPath, [tsc, '-p', 'tsconfig.json'])) process.exit(1);
 if (!run(process.execPath, [tsc, '-p', 'ts/server/console/page/tsconfig.json'])) process.exit(1);
 removeOrphans();
 await bundle();
 await writeTypes();
+finished();

@@ -4,7 +4,14 @@
 // A server loads one CommonJS file for each of its threads: 80 small ES modules would take half of
 // the time from the start of the process to the ready line to find, check and link (0.24 s instead
 // of 0.18 s). Commands that are run by hand, or once for a model, are ES modules that share chunks.
-import { copyFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -62,7 +69,9 @@ const SHARED = {
   target: 'node20',
   // Never loaded (channelz is off).
   external: ['@grpc/proto-loader'],
-  minify: true,
+  // Not minified: stacks name functions and classes, and Node prints the line of an uncaught error.
+  // Lets a server's files be read as latin1 (load-bundle.cjs).
+  charset: 'ascii',
   legalComments: 'none',
   logLevel: 'warning',
 };
@@ -84,6 +93,9 @@ function writeLoaded(name) {
   const entry = join(folder, `${name}.cjs`);
   const file = join(folder, `${name}.code.cjs`);
   renameSync(entry, file);
+  if (/[^\0-\x7f]/.test(readFileSync(file, 'utf8'))) {
+    throw new Error(`${file}: expected ASCII`);
+  }
   writeFileSync(codeOf(file), scriptOf(file).createCachedData());
   const text = `require('./load.cjs').load(__dirname + '/${name}.code.cjs', __dirname, module);\n`;
   writeFileSync(entry, `'use strict';\n${text}`);
@@ -91,20 +103,21 @@ function writeLoaded(name) {
 
 /** Returns the names of the packages whose code is in the bundle, sorted. Writes nothing. */
 export async function bundledPackages() {
-  const results = await bundled({ write: false, metafile: true, minify: false });
+  const results = await bundled({ write: false, metafile: true });
   return packagesOf(results.flatMap(({ metafile }) => Object.keys(metafile.inputs)));
 }
 
 /**
- * Returns, by file name, for the files that a server runs: the size in bytes, the paths of the
- * modules in it from the root, and the names of the packages among them. Writes nothing.
+ * Returns, by file name, for the files that a server runs: the text, its size in bytes, the paths
+ * of the modules in it from the root, and the names of the packages among them. Writes nothing.
  */
 export async function serverFiles() {
-  const [{ metafile }] = await bundled({ write: false, metafile: true });
+  const [{ metafile, outputFiles }] = await bundled({ write: false, metafile: true });
   const files = Object.entries(metafile.outputs).map(([path, { bytes, inputs }]) => {
     const used = Object.keys(inputs).filter((name) => inputs[name].bytesInOutput > 0);
     const paths = used.map((name) => relative(root, resolve(name)));
-    return [basename(path), { bytes, inputs: paths, packages: packagesOf(paths) }];
+    const { text } = outputFiles.find((one) => basename(one.path) === basename(path));
+    return [basename(path), { text, bytes, inputs: paths, packages: packagesOf(paths) }];
   });
   return Object.fromEntries(files);
 }

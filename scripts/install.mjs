@@ -1,16 +1,25 @@
 // npm's `dependencies` step, which builds the server after a plain `npm install` of a checkout, and
-// the first half of `prepack`. npm runs neither when the package itself is installed: its contents
-// are built already (docs/decisions/0009). `make` installs with --ignore-scripts and builds
-// separately, so nothing is built twice. Build time only.
+// the first half of `prepack`. Nothing is built if the build is current. npm runs neither when the
+// package itself is installed: its contents are built already (docs/decisions/0009). `make`
+// installs with --ignore-scripts and builds separately, so nothing is built twice. Build time only.
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { run } from './build-native.mjs';
+import { staleReason } from './packaging/record/built.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const has = (...path) => existsSync(join(root, ...path));
 
+/** The build of each part. */
+const SCRIPTS = { native: 'build-native.mjs', ts: 'build-ts.mjs' };
+
 function main() {
+  const stale = Object.keys(SCRIPTS).flatMap((part) => {
+    const reason = staleReason(part);
+    return reason === undefined ? [] : [{ part, reason }];
+  });
+  if (stale.length === 0) return 0;
   if (!has('node_modules', '@nozbe', 'simdjson') || !has('node_modules', 'typescript')) {
     process.stderr.write(
       'serval: building a checkout needs its devDependencies: run `npm install` ' +
@@ -19,8 +28,11 @@ function main() {
     return 1;
   }
   if (!run(join(root, 'scripts', 'ensure-tools.sh'), ['build'])) return 1;
-  if (!run(process.execPath, [join('scripts', 'build-native.mjs')])) return 1;
-  return run(process.execPath, [join('scripts', 'build-ts.mjs')]) ? 0 : 1;
+  for (const { part, reason } of stale) {
+    process.stderr.write(`serval: building ${part}: ${reason}\n`);
+    if (!run(process.execPath, [join('scripts', SCRIPTS[part])])) return 1;
+  }
+  return 0;
 }
 
 process.exit(main());

@@ -20,6 +20,7 @@ const COMMANDS: Readonly<Record<CommandName, Run>> = {
   predict: async (args) => (await import('./cli/predict/predict-command.js')).predictCommand(args),
   bench: async (args) => (await import('./cli/bench/bench-command.js')).benchCommand(args),
   inspect: async (args) => (await import('./cli/inspect/inspect-command.js')).inspectCommand(args),
+  check: async (args) => (await import('./cli/check/check-command.js')).checkCommand(args),
   import: async (args) => (await import('./cli/import/import-command.js')).importCommand(args),
   types: async (args) => (await import('./cli/types/types-command.js')).typesCommand(args),
   gpu: async (args) => (await import('./cli/gpu/gpu-command.js')).gpuCommand(args),

@@ -24,19 +24,20 @@ function lineReader({ child, tail }, what) {
 }
 
 /**
- * Starts `command` and waits until it is ready. `read()` returns the side's other members, such as
- * the response that the process wrote; `what` names it in errors. Resolves to a side.
+ * Starts `command` and waits until it is ready. `read(ready)` returns the side's other members,
+ * such as the response that the process wrote; `ready` is its first line. `what` names the process
+ * in errors. Resolves to a side.
  */
 export async function startCalled(context, what, command, args, read) {
   const started = start(command, args, context.cores.server);
   const nextLine = lineReader(started, what);
   try {
-    await nextLine();
+    const ready = await nextLine();
     const measure = (seconds) => {
       started.child.stdin.write(`${seconds}\n`);
       return nextLine();
     };
-    return { ...read(), measure, close: () => stop(started.child) };
+    return { ...read(ready), measure, close: () => stop(started.child) };
   } catch (error) {
     await stop(started.child);
     throw error;

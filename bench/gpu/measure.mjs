@@ -1,16 +1,17 @@
 // Measures groups in their order: servers for each model, the runtime alone for each group, rounds
 // of both in turns. A failure becomes a row with its error; the others continue. Control plane.
 import { sample } from '../runner.mjs';
-import { judgedRows, plannedRows, sidesOf } from './groups.mjs';
+import { groupSeconds, judgedRows, plannedRows, sidesOf } from './groups.mjs';
 import { modelFolder } from './models/index.mjs';
 import { openSide, pinnedFallbacks, startDirect, startServer } from './sides.mjs';
 
 /**
- * Measures R a R b ..., `rounds` times, after a warm-up of each. `sides`: key -> side. Resolves to
- * the rounds, {key: {reference, serval}}: samples without CPU time, because several processes use
- * it.
+ * Measures R a R b ..., `rounds` times, after a warm-up of each; with `oneReference` R a b ....
+ * `sides`: key -> side. Resolves to the rounds, {key: {reference, serval}}: samples without CPU
+ * time, because several processes use it.
  */
-export async function takeTurns({ rounds, seconds, warmSeconds }, reference, sides) {
+export async function takeTurns(options, reference, sides) {
+  const { rounds, seconds, warmSeconds, oneReference = false } = options;
   const measured = async (side, length) => {
     const { cpuUs: _, ...figures } = await sample(side, length);
     return figures;
@@ -19,8 +20,9 @@ export async function takeTurns({ rounds, seconds, warmSeconds }, reference, sid
   const found = [];
   for (let i = 0; i < rounds; i += 1) {
     const round = {};
+    let alone;
     for (const [key, side] of sides) {
-      const alone = await measured(reference, seconds);
+      if (alone === undefined || !oneReference) alone = await measured(reference, seconds);
       round[key] = { reference: alone, serval: await measured(side, seconds) };
     }
     found.push(round);
@@ -28,22 +30,17 @@ export async function takeTurns({ rounds, seconds, warmSeconds }, reference, sid
   return found;
 }
 
-/** Returns the seconds that a group takes, for the time limit. */
-export function groupSeconds({ rounds, seconds, warmSeconds, ...chosen }) {
-  const sides = sidesOf(chosen).length;
-  return 2 * sides * rounds * seconds + (sides + 1) * warmSeconds;
-}
-
 async function measureGroup(context, group, folder, servers) {
   const { options } = context;
   const direct = await startDirect(context, group, folder);
+  const sides = new Map();
   try {
-    const sides = new Map();
-    for (const { key, path, mode } of sidesOf(options)) {
+    for (const { key, path, mode } of sidesOf(group, options)) {
       sides.set(key, await openSide(context, servers.get(mode), path, group, direct.answer));
     }
     return judgedRows(group, options, await takeTurns(options, direct, sides));
   } finally {
+    for (const side of sides.values()) await side.close?.();
     await direct.close();
   }
 }
@@ -72,7 +69,7 @@ async function measureModel(context, groups, progress) {
     }
     for (const group of groups) {
       progress(`${group.id}`);
-      if (elapsedSeconds() + groupSeconds(options) > options.limitSeconds) {
+      if (elapsedSeconds() + groupSeconds(group, options) > options.limitSeconds) {
         const late = new Error(`not run: over the limit of ${options.limitSeconds} s`);
         rows.push(...failedRows(group, options, late));
         continue;

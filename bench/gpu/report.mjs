@@ -2,6 +2,7 @@
 import { formatFigure, formatSide } from '../report.mjs';
 import { median, spread } from '../statistics.mjs';
 import { titlesOf } from './groups.mjs';
+import { KINDS, kindTitle } from './kinds.mjs';
 
 const HEADING = [
   ...['model', 'batch', 'in flight', 'path', 'Serval', 'got', 'spread', 'target', 'met'],
@@ -38,12 +39,15 @@ export function markdownTable(rows) {
   return [HEADING, rule, ...rows.map(cellsOf)].map(line).join('\n');
 }
 
-const judgedOf = (rows, metric, mode) =>
-  rows.filter((row) => row.error === undefined && row.metric === metric && row.place.mode === mode);
+const judgedOf = (rows, metric, mode, kind = 'plain') =>
+  rows.filter(
+    ({ error, metric: own, place }) =>
+      error === undefined && own === metric && place.mode === mode && place.kind === kind,
+  );
 
 /** States whether a target was met in the rows of one metric and mode; '' if there is none. */
-function targetVerdict(rows, metric, mode, what) {
-  const judged = judgedOf(rows, metric, mode);
+function targetVerdict(rows, metric, mode, what, kind) {
+  const judged = judgedOf(rows, metric, mode, kind);
   if (judged.length === 0) return '';
   const [{ form, target }] = judged;
   const met = judged.filter(({ ok }) => ok).length;
@@ -75,6 +79,12 @@ export function verdicts(rows) {
       targetVerdict(rows, 'rate', mode, 'throughput at 16 in flight'),
       targetVerdict(rows, 'p50', mode, 'p50 over the runtime alone'),
     ]),
+    ...KINDS.filter((kind) => kind !== 'plain').flatMap((kind) =>
+      ['none', 'isolated'].flatMap((mode) => [
+        targetVerdict(rows, 'rate', mode, `${kindTitle(kind)}, throughput`, kind),
+        targetVerdict(rows, 'p50', mode, `${kindTitle(kind)}, p50 over the runtime alone`, kind),
+      ]),
+    ),
     isolationVerdict(rows, 'rate', 'throughput at 16 in flight over that in the server'),
     isolationVerdict(rows, 'p50', 'p50 over that in the server'),
     failed === 0 ? '' : `NOT MEASURED: ${failed} of ${rows.length} rows`,
@@ -88,7 +98,9 @@ export function markdownPage({ machine, options, rows, verdicts: lines }) {
     `${machine.gpus.join(', ')} (driver ${machine.driver}), ${machine.cpu}, ${machine.cpus} cores`,
     `kernel ${machine.kernel}, Node ${machine.node}, commit ${machine.commit}, ${machine.time}`,
     `server and runtime alone on cores ${server.join(' ')}, load on ${load.join(' ')}`,
-    `${options.rounds} rounds of ${options.seconds} s, in turn; got = median over the rounds`,
+    `${options.rounds} rounds of ${options.seconds} s, in turn${
+      options.oneReference ? ', the runtime alone once a round' : ''
+    }; got = median over the rounds`,
     ...(options.servalArgs.length === 0
       ? []
       : [`serval serve ... ${options.servalArgs.join(' ')}`]),

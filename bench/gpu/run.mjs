@@ -13,7 +13,7 @@ import { describeMachine, siblingsOf } from '../machine.mjs';
 import { formatErrors } from '../report.mjs';
 import { saveRun } from '../results.mjs';
 import { splitCores } from './cores.mjs';
-import { groupsOf } from './groups.mjs';
+import { estimateSeconds, fittingGroups, groupsOf } from './groups.mjs';
 import { measureGroups } from './measure.mjs';
 import { MODELS, usualFolder } from './models/index.mjs';
 import { HELP, parseGpuOptions } from './options.mjs';
@@ -42,20 +42,34 @@ function save(folder, name, run) {
   return [json, page, svg];
 }
 
+/** The groups to measure; prints the estimate and, in a quick run, what is left out. */
+function chosenGroups(options) {
+  const all = groupsOf(MODELS, options);
+  const groups = options.quick ? fittingGroups(all, options) : all;
+  const seconds = Math.round(estimateSeconds(groups, options));
+  progress(
+    `estimated: ${seconds} s for ${groups.length} groups (limit ${options.limitSeconds} s), ` +
+      'without the time to make the models',
+  );
+  const left = all.filter((group) => !groups.includes(group));
+  if (left.length > 0) progress(`left out: ${left.map(({ id }) => id).join(', ')}`);
+  return groups;
+}
+
 async function main() {
   const options = parseGpuOptions(process.argv.slice(2));
   if (options.help) {
     process.stdout.write(HELP);
     return 0;
   }
-  const groups = groupsOf(MODELS, options);
+  const groups = chosenGroups(options);
   const machine = await findMachine(options);
   if (typeof machine === 'string') {
     print(`NOT MEASURED, there is no GPU to measure on: ${machine}`);
     return NO_GPU;
   }
   Object.assign(process.env, machine.env);
-  const base = createContext(options);
+  const base = createContext(options, { tools: ['taskset'], programs: options.programs });
   const modelsFolder =
     options.modelsFolder ?? (options.tiny ? join(base.tempDir, 'models') : usualFolder());
   const cores = splitCores(base.cores.all, siblingsOf);

@@ -10,9 +10,12 @@ import { startServal } from '../contenders/serval.mjs';
 import { closedLoopLoad } from '../load/closed-loop.mjs';
 import { grpcLoad } from '../load/grpc-load.mjs';
 import { wrkLoad } from '../load/wrk.mjs';
+import { isOnPath } from '../machine.mjs';
 import { modelInferRequest, rawOutputs } from '../wire.mjs';
 import { GRPC_METHOD } from '../workloads/sides.mjs';
 import { servedName } from './groups.mjs';
+import { parallelLoad } from './parallel.mjs';
+import { shareTensors } from './shared.mjs';
 
 // CUDA's provider tries algorithms for each shape when it first sees it.
 const FIRST_ANSWER_MS = 180_000;
@@ -20,6 +23,7 @@ const READY_MS = 300_000;
 // Relative to the largest value: sums in another order, with 10 bits of fraction (TF32), through 50
 // layers.
 const CLOSE = 0.02;
+const GRAPHS = 'optimization { cuda { graphs: true } }\n';
 const POOL_LEAST = 256 << 20;
 const GRPC_CONNECTIONS = 4;
 // wrk drops the requests in flight at the end: a fraction of a percent if responses take less than
@@ -34,31 +38,53 @@ export function expectClose(what, got, expected) {
   expectFloats(what, got, expected, CLOSE * largest);
 }
 
+/** Returns the side with its figures by rows instead of runs of `rows` rows. */
+function byRows(side, rows) {
+  if (rows === 1) return side;
+  const measure = async (seconds) => {
+    const found = await side.measure(seconds);
+    const { perSecond, usPerRequest } = found;
+    return { ...found, perSecond: perSecond * rows, usPerRequest: usPerRequest / rows };
+  };
+  return { ...side, measure };
+}
+
 /**
- * Starts ONNX Runtime alone on the group's model file in `folder`, with as many threads as requests
- * in flight. Returns a side with `answer`, the floats of its output.
+ * Starts ONNX Runtime alone on the group's model file in `folder`: with as many threads as requests
+ * in flight and their batch, or with the group's `direct`; then its figures are by the group's
+ * requests. Returns a side with `answer`, the floats of the output of one request.
  */
-export async function startDirect(context, { model, batch, inFlight, inputs }, folder) {
+export async function startDirect(context, group, folder) {
+  const { model, shape } = group;
+  const { batch, threads } = group.direct ?? { batch: group.batch, threads: group.inFlight };
+  const inputs = batch === group.batch ? group.inputs : model.inputs(shape, batch);
   const stem = join(context.tempDir, `direct-${context.nextId()}`);
   writeFileSync(`${stem}.inputs`, Buffer.concat(inputs.map(({ bytes }) => bytes)));
   const args = [
     ...[join(folder, 'model.onnx'), '--library', context.machine.library],
-    ...['--batch', String(batch), '--threads', String(inFlight)],
+    ...['--batch', String(batch), '--threads', String(threads)],
     ...['--inputs', `${stem}.inputs`, '--answer', `${stem}.answer`],
   ];
   const program = await context.program('gpu_direct');
-  const read = () => ({ answer: floatsOf(readFileSync(`${stem}.answer`)) });
-  return startCalled(context, `${model.title}, the runtime alone`, program, args, read);
+  const rows = batch / group.batch;
+  const read = () => {
+    const answer = floatsOf(readFileSync(`${stem}.answer`));
+    return { answer: answer.subarray(0, answer.length / rows) };
+  };
+  const what = `${model.title}, the runtime alone`;
+  return byRows(await startCalled(context, what, program, args, read), rows);
 }
 
 /**
  * The text of config.pbtxt: no batching, because the runtime alone does none, and as many instances
- * as requests in flight.
+ * as requests in flight; for dynamic batching two instances, one of which copies while the other
+ * runs.
  */
-export function configOf({ inFlight }) {
-  return `max_batch_size: 0
-instance_group [ { kind: KIND_GPU gpus: [ 0 ] count: ${inFlight} } ]
-`;
+export function configOf({ kind, inFlight, direct }) {
+  const isBatching = kind === 'batching';
+  return `max_batch_size: ${isBatching ? direct.batch : 0}
+instance_group [ { kind: KIND_GPU gpus: [ 0 ] count: ${isBatching ? direct.threads : inFlight} } ]
+${isBatching ? 'dynamic_batching { }\n' : ''}${kind === 'graphs' ? GRAPHS : ''}`;
 }
 
 /** Bytes to pin: the inputs of all instances twice, for inputs that are gathered during a run. */
@@ -91,14 +117,19 @@ export async function startServer(context, groups, folder, mode) {
     ...['--onnxruntime-library', context.machine.library],
     ...['--pinned-memory-pool-byte-size', String(poolBytes(groups))],
     ...(mode === 'none' ? ['--isolate', 'none'] : []),
+    ...(groups.some(({ kind }) => kind === 'shared') ? ['--allow-client-shm=true'] : []),
     ...context.options.servalArgs,
   ];
   const { server: cores } = context.cores;
   return startServal(context, context.root, [repository], { args, cores, readyMsMax: READY_MS });
 }
 
-/** The load over REST: wrk, or for slow responses a client that counts every one of them. */
+/**
+ * The load over REST: wrk, or for slow responses, and without wrk on PATH, a client that counts
+ * every one of them.
+ */
 function restLoad(context, server, request, inFlight) {
+  if (!isOnPath('wrk')) return closedLoopLoad(context, server, request, inFlight);
   const wrk = wrkLoad(context, server, request, inFlight);
   if (inFlight === 1) return wrk;
   const whole = closedLoopLoad(context, server, request, inFlight);
@@ -111,31 +142,58 @@ function restLoad(context, server, request, inFlight) {
   };
 }
 
+/** The load of `inFlight` requests by one process. */
+function grpcPlan(inFlight) {
+  if (inFlight === 1) return { how: 'awake', connections: 1, count: 1 };
+  return { how: 'whole', connections: Math.min(GRPC_CONNECTIONS, inFlight), count: inFlight };
+}
+
 const OPEN = {
   async grpc(context, { grpc, pid }, group, answer) {
-    const { inFlight, inputs } = group;
+    const { inFlight, inputs, processes = 1 } = group;
     const message = modelInferRequest(servedName(group), inputs);
     const answered = await callOnce(grpc, GRPC_METHOD, message, FIRST_ANSWER_MS);
     expectClose('raw_output_contents[0]', floatsOf(rawOutputs(answered)[0]), answer);
     const call = { path: GRPC_METHOD, message, answerBytes: answered.length };
-    const plan =
-      inFlight === 1
-        ? { how: 'awake', connections: 1, count: 1 }
-        : { how: 'whole', connections: Math.min(GRPC_CONNECTIONS, inFlight), count: inFlight };
-    return grpcLoad(context, { ...grpc, pid }, call, plan);
+    const each = grpcPlan(inFlight / processes);
+    const loads = Array.from({ length: processes }, () =>
+      grpcLoad(context, { ...grpc, pid }, call, each),
+    );
+    return { measure: parallelLoad(loads) };
+  },
+  async shared(context, server, group, answer) {
+    const name = servedName(group);
+    const shared = await shareTensors(context, server, name, group, 4 * answer.length);
+    try {
+      const { answered, floats } = await shared.call(GRPC_METHOD, FIRST_ANSWER_MS);
+      expectClose('the output in shared memory', floats, answer);
+      const { message, close } = shared;
+      const call = { path: GRPC_METHOD, message, answerBytes: answered.length };
+      const { grpc, pid } = server;
+      return {
+        measure: grpcLoad(context, { ...grpc, pid }, call, grpcPlan(group.inFlight)),
+        close,
+      };
+    } catch (error) {
+      await shared.close();
+      throw error;
+    }
   },
   async rest(context, { http, pid }, group, answer) {
     const request = v2BinaryInputs(servedName(group), group.inputs, group.model.output);
     const answered = await sendOnce(http, request, FIRST_ANSWER_MS);
     expectClose('output', floatsOf(v2BinaryAnswer(answered)), answer);
-    return restLoad(context, { ...http, pid }, request, group.inFlight);
+    return { measure: restLoad(context, { ...http, pid }, request, group.inFlight) };
   },
 };
 
-/** Opens the group's model of `server` on `path`; `answer`: the expected floats. */
+/**
+ * Opens the group's model of `server` on `path`; `answer`: the expected floats. The side's close(),
+ * if it has one, releases what the load holds.
+ */
 export async function openSide(context, server, path, group, answer) {
-  const measure = await OPEN[path](context, server, group, answer);
-  return { measure, ended: server.ended };
+  const how = group.kind === 'shared' ? 'shared' : path;
+  return { ...(await OPEN[how](context, server, group, answer)), ended: server.ended };
 }
 
 /** Returns how many memory blocks a server could not pin so far, including its device's process. */

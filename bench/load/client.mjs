@@ -8,11 +8,13 @@
 // prints a ready line first. Prints one line of JSON: {"requests", "elapsedUs", "p50Us", "p99Us",
 // "p999Us", "maxUs", "lateUs": 99th percentile of a request's delay after its due time,
 // "responseBytes"}, or {"error"}: a single failed request invalidates the whole load.
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
-const ADDON = fileURLToPath(new URL('../../build/Release/serval.node', import.meta.url));
+const BUILT = fileURLToPath(new URL('../../build/Release/serval.node', import.meta.url));
+const PACKAGED = fileURLToPath(new URL('../../prebuilt/serval.node', import.meta.url));
+const ADDON = existsSync(BUILT) ? BUILT : PACKAGED;
 const LEAD_MS = 2;
 
 const [scheduleFile, seconds] = process.argv.slice(2);

@@ -3,10 +3,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { splitCores } from '../gpu/cores.mjs';
-import { groupsOf, judgedRows, plannedRows, servedName } from '../gpu/groups.mjs';
+import {
+  estimateSeconds,
+  fittingGroups,
+  groupsOf,
+  judgedRows,
+  plannedRows,
+  servedName,
+} from '../gpu/groups.mjs';
+import { KINDS } from '../gpu/kinds.mjs';
 import { measureGroups, takeTurns } from '../gpu/measure.mjs';
 import { MODELS } from '../gpu/models/index.mjs';
 import { parseGpuOptions } from '../gpu/options.mjs';
+import { joinSamples, parallelLoad } from '../gpu/parallel.mjs';
 import { markdownPage, markdownTable, verdicts } from '../gpu/report.mjs';
 import { configOf, expectClose, poolBytes } from '../gpu/sides.mjs';
 import { testContext } from './support.mjs';
@@ -15,7 +24,11 @@ const PATHS = ['grpc', 'rest'];
 const CHOSEN = { paths: PATHS, modes: ['none', 'isolated'] };
 const GRPC = { ...CHOSEN, paths: ['grpc'] };
 const [RESNET] = MODELS;
-const GROUP = (inFlight) => ({ id: `resnet50-b8-x${inFlight}`, model: RESNET, batch: 8, inFlight });
+const GROUP = (inFlight) => {
+  return { id: `resnet50-b8-x${inFlight}`, kind: 'plain', model: RESNET, batch: 8, inFlight };
+};
+/** The groups of plain requests. */
+const plainOf = (options) => groupsOf(MODELS, { kinds: ['plain'], ...options });
 
 test('the command line is parsed, and wrong values name their flag', () => {
   const options = parseGpuOptions([]);
@@ -31,13 +44,99 @@ test('the command line is parsed, and wrong values name their flag', () => {
 });
 
 test('every model is measured with every batch, one and sixteen in flight; --only selects', () => {
-  const all = groupsOf(MODELS, { batches: [1, 8, 64] });
+  const all = plainOf({ batches: [1, 8, 64] });
   assert.equal(all.length, 18);
   assert.deepEqual(
-    groupsOf(MODELS, { batches: [1, 8], only: 'mlp-b8,bert-base-b1-x16' }).map(({ id }) => id),
+    plainOf({ batches: [1, 8], only: 'mlp-b8,bert-base-b1-x16' }).map(({ id }) => id),
     ['bert-base-b1-x16', 'mlp-b8-x1', 'mlp-b8-x16'],
   );
-  assert.throws(() => groupsOf(MODELS, { batches: [1], only: 'vgg' }), /none of resnet50-b1-x1,/);
+  const ids = (only) => plainOf({ batches: [1, 16], only }).map(({ id }) => id);
+  assert.deepEqual(ids('mlp-b1-x1'), ['mlp-b1-x1']);
+  assert.deepEqual(ids('mlp-b1'), ['mlp-b1-x1', 'mlp-b1-x16']);
+  assert.deepEqual(ids('b1-x1,mlp-b16-x16').length, 4);
+  assert.throws(() => plainOf({ batches: [1], only: 'vgg' }), /none of resnet50-b1-x1,/);
+});
+
+test('each feature of the server has its groups, and its configuration', () => {
+  const all = groupsOf(MODELS, { batches: [1] });
+  const idsOf = (kind) => all.filter((group) => group.kind === kind).map(({ id }) => id);
+  assert.deepEqual(idsOf('graphs'), [
+    ...['resnet50-graphs-b1-x1', 'bert-base-graphs-b1-x1', 'mlp-graphs-b1-x1'],
+  ]);
+  assert.deepEqual(idsOf('batching').at(0), 'resnet50-batching-b1-x64');
+  assert.deepEqual(idsOf('shared'), ['resnet50-shared-b8-x16', 'mlp-shared-b1-x16']);
+  assert.deepEqual(idsOf('processes'), ['resnet50-processes-b1-x16', 'mlp-processes-b1-x16']);
+  assert.deepEqual(
+    groupsOf(MODELS, { batches: [1], paths: ['rest'] }).map(({ kind }) => kind),
+    Array(6).fill('plain'),
+  );
+  const [batching] = all.filter(({ kind }) => kind === 'batching');
+  assert.match(
+    configOf(batching),
+    /^max_batch_size: 64\n.* count: 2 .*\ndynamic_batching \{ \}\n$/,
+  );
+  const [graphs] = all.filter(({ kind }) => kind === 'graphs');
+  assert.match(configOf(graphs), /count: 1 .*\noptimization \{ cuda \{ graphs: true \} \}\n$/);
+  const names = new Set(all.map(servedName));
+  assert.equal(names.size, 3 * 4, 'plain x1 and x16, graphs and batching of each model');
+  const [row] = plannedRows(batching, CHOSEN);
+  assert.equal(row.id, 'resnet50-batching-b1-x64-grpc-none');
+  assert.equal(row.title, 'ResNet50 b1 x64, gRPC, dynamic batching, in the server');
+  assert.equal(row.reference, 'ONNX Runtime alone, I/O binding, 64 rows x 2');
+  assert.deepEqual(row.target, { relation: '>=', limit: 0.8 });
+});
+
+test('a quick run fits its time: the most important groups, and an estimate of them', () => {
+  const quick = parseGpuOptions(['--quick']);
+  assert.deepEqual([quick.limitSeconds, quick.rounds, quick.seconds], [240, 1, 1]);
+  const all = groupsOf(MODELS, quick);
+  const chosen = fittingGroups(all, quick);
+  const seconds = estimateSeconds(chosen, quick);
+  assert.ok(seconds <= 240 && seconds > 200, `${seconds} s`);
+  for (const kind of KINDS)
+    assert.ok(
+      chosen.some((group) => group.kind === kind),
+      kind,
+    );
+  for (const model of MODELS)
+    assert.ok(
+      chosen.some((group) => group.model === model),
+      model.name,
+    );
+  const plain = chosen.filter(({ kind, batch }) => kind === 'plain' && batch === 1);
+  assert.equal(plain.length, 6);
+  // 6 s for each of 6 servers; 3 s for the runtime alone, 5 warm-ups and 5 samples for each group.
+  assert.equal(estimateSeconds(plain, quick), 6 * 6 + 6 * (3 + 5 + 5));
+  assert.deepEqual(
+    plannedRows(GROUP(1), quick).map(({ id }) => id),
+    ['none', 'isolated', 'isolation'].map((mode) => `resnet50-b8-x1-grpc-${mode}`),
+  );
+  const one = fittingGroups(all, { ...quick, limitSeconds: 1 });
+  assert.deepEqual(
+    one.map(({ id }) => id),
+    ['resnet50-b1-x1'],
+  );
+  assert.equal(parseGpuOptions(['--quick', '--limit-seconds', '100']).limitSeconds, 100);
+  assert.equal(parseGpuOptions([]).limitSeconds, 1800);
+});
+
+test('several load processes run at once, and count as one load', async () => {
+  const sample = (perSecond, p50Us) => {
+    return { perSecond, p50Us, p99Us: 2 * p50Us, p999Us: 3 * p50Us, requests: perSecond };
+  };
+  const joint = joinSamples([sample(100, 30), sample(300, 10), sample(200, 20)]);
+  assert.deepEqual([joint.perSecond, joint.requests, joint.p50Us], [600, 600, 20]);
+  assert.deepEqual([joint.p99Us, joint.p999Us], [60, 90]);
+  let running = 0;
+  let most = 0;
+  const load = async () => {
+    most = Math.max(most, (running += 1));
+    await new Promise((resolve) => setImmediate(resolve));
+    running -= 1;
+    return sample(100, 1);
+  };
+  assert.equal((await parallelLoad([load, load])(1)).perSecond, 200);
+  assert.equal(most, 2);
 });
 
 test('nothing is batched, and there are as many instances as threads of the reference', () => {
@@ -78,6 +177,10 @@ test('the reference is measured before each side, in each round', async () => {
   const rounds = await takeTurns(options, side('R'), sides);
   assert.equal(order.join(' '), 'R1 a1 b1 R3 a3 R3 b3 R3 a3 R3 b3');
   assert.deepEqual(rounds[1].b, { reference: { perSecond: 10 }, serval: { perSecond: 11 } });
+  order.length = 0;
+  const [first] = await takeTurns({ ...options, rounds: 1, oneReference: true }, side('R'), sides);
+  assert.equal(order.join(' '), 'R1 a1 b1 R3 a3 b3');
+  assert.equal(first.a.reference, first.b.reference);
 });
 
 /**
@@ -170,7 +273,7 @@ test('a failure is reported in each of its rows, and the others continue', async
     elapsedSeconds: () => 0,
   });
   const told = [];
-  const groups = groupsOf(MODELS, { batches: [1], only: 'mlp,resnet50-b1-x1' });
+  const groups = plainOf({ batches: [1], only: 'mlp,resnet50-b1-x1' });
   const rows = await measureGroups({ ...context, modelsFolder: context.tempDir }, groups, (text) =>
     told.push(text),
   );

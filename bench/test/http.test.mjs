@@ -13,7 +13,7 @@ const rows = (only) =>
   ]);
 
 test('the rows of the HTTP listener name their references and targets', () => {
-  assert.deepEqual(rows('http-open,http2-json,http-threads,http-listener,tls-http'), [
+  assert.deepEqual(rows('http-open,http2-json,http-threads,http-listener,tls-http,tls-http-v1'), [
     ['http-open-8000', 'uWS echo', '<= 1'],
     ['http-open-32000', 'uWS echo', '<= 1'],
     ['http2-json', 'HTTP/1.1, 64 connections', '>= 1.5'],

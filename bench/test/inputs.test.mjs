@@ -47,8 +47,9 @@ test('--only accepts words of ids and groups, and refuses words without a match'
     'grpc-open-8000',
     'grpc-open-20000',
     'grpc-large',
-    'grpc-large-shm',
   ]);
+  assert.deepEqual(chosen('grpc-large-shm'), ['grpc-large-shm']);
+  assert.deepEqual(chosen('tls-http,grpc-open-2000'), ['grpc-open-2000', 'tls-http']);
   assert.deepEqual(chosen('grpc-images,grpc-start'), [
     'start',
     'tf-resnet50-1',

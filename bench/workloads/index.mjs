@@ -1,4 +1,5 @@
 // Every row of the table, in its order.
+import { selectByWords } from '../options.mjs';
 import { batching } from './batching/index.mjs';
 import { operation } from './control/index.mjs';
 import { frontDoor } from './front-door/index.mjs';
@@ -28,18 +29,11 @@ export const workloads = [
 ];
 
 /**
- * The workloads whose id, or name of another group, contains one of the comma-separated `only`
- * words; all of them without it.
+ * The workloads that the words of `only` select by their id, or the name of another group; all of
+ * them without it.
  */
 export function selectWorkloads(only) {
-  if (only === undefined) return workloads;
-  const words = only
-    .split(',')
-    .map((word) => word.trim())
-    .filter((word) => word !== '');
-  const chosen = workloads.filter(({ id, group = '' }) =>
-    words.some((word) => id.includes(word) || group.includes(word)),
-  );
+  const chosen = selectByWords(workloads, only, ({ id, group = '' }) => [id, group]);
   if (chosen.length === 0) {
     const ids = workloads.map(({ id }) => id).join(', ');
     throw new Error(`--only ${only} matches no workload; they are: ${ids}`);

@@ -2,6 +2,7 @@
 #include "addon/listener_service.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "calls/engine_calls.h"
 #include "calls/rest_calls.h"
 #include "calls/shared_calls.h"
+#include "transport/growth/policy.h"
 #include "transport/listener.h"
 
 namespace serval {
@@ -68,6 +70,8 @@ TransportSettings read_settings(const Napi::Object& object) {
   from.get("unixPath", out.unix_path);
   from.get("unixMode", out.unix_mode);
   from.get("threads", out.threads);
+  from.get("threadsMax", out.threads_max);
+  from.get("cores", out.cores);
   from.get("reusePort", out.reuse_port);
   from.get("receiveBytesMax", out.receive_bytes_max);
   from.get("inflatedBytesMax", out.inflated_bytes_max);
@@ -270,6 +274,7 @@ struct ListenerService::State {
   ServeSettings settings;
   MethodTable methods;
   std::optional<ServerValue> connections;  // the value that counts an HTTP listener's connections
+  std::optional<ServerValue> threads;      // the value that counts the listener's threads
   std::unique_ptr<Bridge> bridge;
   bool drains_with_http = false;  // a gRPC service that shares HTTP's port
   State* grpc = nullptr;  // the gRPC service that shares this HTTP service's port; while it is open
@@ -322,6 +327,15 @@ TransportEvents ListenerService::State::events() {
     return engine->inflating().start(std::move(task));
   };
   events.trim = [this] { engine->trimmer().note(); };
+  events.thread_added = [this](const ThreadAdded& added) {
+    const std::array<uint32_t, 2> numbers{added.load,
+                                          static_cast<uint32_t>(added.free_cores * kFullLoad)};
+    (void)bridge->push(ListenerEvent::ThreadAdded, 0, 0, added.threads,
+                       {Bridge::words_of(numbers)});
+  };
+  events.threads_changed = [this](int64_t change) {
+    if (threads) engine->server_stats().add(*threads, change);
+  };
   return events;
 }
 
@@ -356,7 +370,8 @@ Result<std::unique_ptr<ListenerService>> ListenerService::start(napi_env env, La
     settings.tls.protocols = {"h2", "http/1.1"};
     settings.tls.protocol_required = false;
   }
-  parts.bridge = std::make_unique<Bridge>(settings.threads, *parts.engine->budget(), [&parts] {
+  const uint32_t threads_max = std::max(settings.threads, settings.threads_max);
+  parts.bridge = std::make_unique<Bridge>(threads_max, *parts.engine->budget(), [&parts] {
     napi_call_threadsafe_function(parts.notify, nullptr, napi_tsfn_nonblocking);
   });
   // Set before any connection is accepted.
@@ -369,6 +384,9 @@ Result<std::unique_ptr<ListenerService>> ListenerService::start(napi_env env, La
   std::string connections;
   Members(object).get("connectionsValue", connections);
   parts.connections = ServerStats::named(connections);
+  std::string threads;
+  Members(object).get("threadsValue", threads);
+  parts.threads = ServerStats::named(threads);
   bool shares = false;
   Members(object).get("sharesPort", shares);
   if (shares && is_grpc) {

@@ -36,6 +36,7 @@ struct BackendModelInfo {
   // inputs and outputs may be in a GPU's memory (TensorView::device)
   bool takes_device_memory = false;
   int64_t device_bytes = 0;  // GPU memory that the load consumed
+  DeviceRuns device_runs;    // of a model on a GPU
   bool stateful = false;  // runs change the state that later runs see: one at a time, never batched
 };
 
@@ -90,6 +91,9 @@ class Backend {
   // Loads a model; may take long. Any thread except a listener's.
   // Errors: model_invalid (what, why), runtime_unavailable.
   virtual Result<std::shared_ptr<BackendModel>> load(const ModelSpec& spec) = 0;
+  // Returns memory to the system that was allocated for runs and that no run uses. Any thread; may
+  // take milliseconds for each GB.
+  virtual void release_unused() {}
 };
 
 // Echo, delay, fail: makes every path testable without a model. Returns inputs as outputs, by

@@ -13,6 +13,7 @@
 namespace serval {
 
 using ExecMode = fb::ExecMode;
+using GraphUse = fb::GraphUse;
 
 // One signature's graph: an ONNX ModelProto, some of whose initializers are in ModelSpec.weights.
 struct GraphSpec {
@@ -42,6 +43,7 @@ struct ModelSpec {
   std::vector<TensorOverride> outputs;
   std::vector<int> devices;          // one session each; empty = a single session
   std::vector<uint32_t> graph_rows;  // batch sizes for CUDA graphs; 0: a model without a batch
+  GraphUse graph_use = GraphUse::Required;
   std::vector<std::pair<std::string, std::string>> session_config;
   ExecMode exec_mode = ExecMode::Auto;
   int inline_us_max = 100;

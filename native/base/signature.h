@@ -29,9 +29,13 @@ struct TensorSpec {
   // SignatureDef.defaults: the value used when a request omits the input. Null = required. The
   // pointer also owns the tensor's memory (aliasing constructor).
   std::shared_ptr<const TensorView> default_value;
-  // An input with a value in the graph itself: a request may omit it, over any protocol, and the
-  // backend then gets a view of DType::Invalid. Such inputs come after the others.
+  // An input that the graph can do without: a request may omit it, over any protocol, and the
+  // backend then gets a view of DType::Invalid. A backend returns such inputs after the others; a
+  // configuration can make one of them required.
   bool may_be_absent = false;
+  // An input that the graph can do without and that the configuration lists, as optional or as
+  // required: if the model batches, the input has the batch's rows. No proof covers those rows.
+  bool in_config = false;
   std::vector<std::string> labels;  // for outputs: class names from the model itself
 };
 
@@ -58,7 +62,7 @@ struct Signature {
   // Index, or -1. Linear: signatures have a handful of tensors.
   int find_input(std::string_view name) const;
   int find_output(std::string_view name) const;
-  // The number of inputs that every request must have: the first ones.
+  // The number of leading inputs up to the last one that every request must have.
   size_t required_inputs() const;
 };
 

@@ -188,8 +188,9 @@ bool same_batch(std::span<const TensorView> a, std::span<const TensorView> b, bo
   if (a.size() != b.size()) return false;
   for (size_t i = 0; i < a.size(); ++i) {
     const Shape& shape = a[i].shape;
-    // A scalar has no rows.
-    if (a[i].dtype != b[i].dtype || shape.rank() == 0) return false;
+    if (a[i].dtype != b[i].dtype) return false;
+    if (a[i].dtype == DType::Invalid) continue;  // both requests omit it
+    if (shape.rank() == 0) return false;         // a scalar has no rows
     if (is_ragged(a[i]) != is_ragged(b[i]) || a[i].precision != b[i].precision ||
         a[i].scale != b[i].scale) {
       return false;
@@ -221,6 +222,10 @@ Status gather(std::span<const BatchPart> parts, uint32_t rows_out, [[maybe_unuse
   while (memory.bytes.size() < inputs) memory.bytes.emplace_back().charge_to(memory.budget);
   if (memory.strings.size() < inputs) memory.strings.resize(inputs);
   for (size_t i = 0; i < inputs; ++i) {
+    if (parts[0].inputs[i].dtype == DType::Invalid) {
+      out[i] = TensorView();
+      continue;
+    }
     Status gathered = is_ragged(parts[0].inputs[i])
                           ? gather_ragged(parts, i, rows_out, memory, out[i])
                           : gather_input(parts, i, rows_out, memory, out[i]);
@@ -231,6 +236,7 @@ Status gather(std::span<const BatchPart> parts, uint32_t rows_out, [[maybe_unuse
 }
 
 TensorView slice_rows(const TensorView& tensor, uint32_t first_row, uint32_t rows) {
+  if (tensor.dtype == DType::Invalid) return tensor;
   assert(tensor.shape.rank() >= 1);
   assert(uint64_t{first_row} + rows <= static_cast<uint64_t>(tensor.shape[0]));
   TensorView slice = tensor;

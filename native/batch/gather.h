@@ -15,7 +15,7 @@ namespace serval {
 
 // Rows [first_row, first_row + rows) of one request's inputs, along axis 0.
 struct BatchPart {
-  std::span<const TensorView> inputs;  // rank >= 1, dim 0 >= first_row + rows
+  std::span<const TensorView> inputs;  // omitted, or rank >= 1 and dim 0 >= first_row + rows
   uint32_t first_row = 0;
   uint32_t rows = 0;
 };
@@ -29,9 +29,9 @@ struct GatherMemory {
   std::vector<ByteBuffer> states, lengths;             // per input, for tabular models
 };
 
-// Whether two requests can share a batch: dtypes, ranks and (unless `pad_inner`) trailing
-// dimensions are equal, input by input; tabular inputs are both ragged or both not, and decimals
-// have the same scale.
+// Whether two requests can share a batch: they omit the same inputs (DType::Invalid); dtypes, ranks
+// and (unless `pad_inner`) trailing dimensions are equal, input by input; tabular inputs are both
+// ragged or both not, and decimals have the same scale.
 bool same_batch(std::span<const TensorView> a, std::span<const TensorView> b, bool pad_inner);
 
 // Hot path. Concatenates the parts along axis 0 and pads up to `rows_out` rows by repeating the
@@ -51,7 +51,8 @@ Status gather_states(std::span<const BatchPart> parts, size_t input, uint32_t ro
 Status gather_ragged(std::span<const BatchPart> parts, size_t input, uint32_t rows_out,
                      GatherMemory& memory, TensorView& out);
 
-// Rows [first_row, first_row + rows) of a tensor, as a view without a copy. rank >= 1.
+// Rows [first_row, first_row + rows) of a tensor, as a view without a copy. rank >= 1;
+// an omitted input stays omitted.
 TensorView slice_rows(const TensorView& tensor, uint32_t first_row, uint32_t rows);
 
 // Whether every output's dim 0 is `rows`; otherwise the batch cannot be split.

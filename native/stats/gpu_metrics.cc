@@ -31,6 +31,9 @@ void write_gpu_metrics(std::span<const GpuReading> gpus, MetricsWriter& writer) 
                "GPU total memory, in bytes", writer);
   write_family(gpus, &GpuReading::memory_used_bytes, "nv_gpu_memory_used_bytes", "gauge",
                "GPU used memory, in bytes", writer);
+  write_family(gpus, &GpuReading::memory_reserved_bytes, "serval_gpu_memory_reserved_bytes",
+               "gauge", "GPU memory reserved by the driver, not part of the used memory, in bytes",
+               writer);
   write_family(gpus, &GpuReading::power_watts, "nv_gpu_power_usage", "gauge",
                "GPU power usage in watts", writer);
   write_family(gpus, &GpuReading::power_limit_watts, "nv_gpu_power_limit", "gauge",

@@ -21,8 +21,13 @@ struct Utilization {
   unsigned gpu, memory;  // percent
 };
 struct Memory {
-  unsigned long long total, free, used;
+  unsigned long long total, free, used;  // used includes what the driver reserved
 };
+struct MemoryV2 {
+  unsigned version;
+  unsigned long long total, reserved, free, used;
+};
+constexpr unsigned kMemoryV2 = sizeof(MemoryV2) | (2U << 24U);  // NVML_STRUCT_VERSION(Memory, 2)
 
 struct Calls {
   int (*init)() = nullptr;
@@ -32,6 +37,7 @@ struct Calls {
   int (*name)(Device, char*, unsigned) = nullptr;
   int (*utilization)(Device, Utilization*) = nullptr;
   int (*memory)(Device, Memory*) = nullptr;
+  int (*memory_v2)(Device, MemoryV2*) = nullptr;         // absent before driver 510
   int (*power)(Device, unsigned*) = nullptr;             // milliwatts
   int (*power_limit)(Device, unsigned*) = nullptr;       // milliwatts
   int (*energy)(Device, unsigned long long*) = nullptr;  // millijoules since the driver started
@@ -54,6 +60,7 @@ const Calls* open_nvml() {
   find(library, "nvmlDeviceGetName", calls.name);
   find(library, "nvmlDeviceGetUtilizationRates", calls.utilization);
   find(library, "nvmlDeviceGetMemoryInfo", calls.memory);
+  find(library, "nvmlDeviceGetMemoryInfo_v2", calls.memory_v2);
   find(library, "nvmlDeviceGetPowerUsage", calls.power);
   find(library, "nvmlDeviceGetEnforcedPowerLimit", calls.power_limit);
   find(library, "nvmlDeviceGetTotalEnergyConsumption", calls.energy);
@@ -77,6 +84,22 @@ std::optional<double> thousandths(int (*call)(Device, Number*), Device device) {
   return static_cast<double>(value) / 1000;
 }
 
+// Reads the second version of the call, else the first, whose used memory includes the reserved.
+void read_memory(const Calls& calls, Device device, GpuReading& reading) {
+  MemoryV2 memory{};
+  memory.version = kMemoryV2;
+  if (calls.memory_v2 != nullptr && calls.memory_v2(device, &memory) == kSuccess) {
+    reading.memory_total_bytes = memory.total;
+    reading.memory_used_bytes = memory.used;
+    reading.memory_reserved_bytes = memory.reserved;
+    return;
+  }
+  Memory first{};
+  if (calls.memory == nullptr || calls.memory(device, &first) != kSuccess) return;
+  reading.memory_total_bytes = first.total;
+  reading.memory_used_bytes = first.used;
+}
+
 GpuReading read_gpu(const Calls& calls, Device device) {
   GpuReading reading;
   reading.uuid = text_of(calls.uuid, device);
@@ -85,11 +108,7 @@ GpuReading read_gpu(const Calls& calls, Device device) {
   if (calls.utilization != nullptr && calls.utilization(device, &used) == kSuccess) {
     reading.utilization = static_cast<double>(used.gpu) / 100;
   }
-  Memory memory{};
-  if (calls.memory != nullptr && calls.memory(device, &memory) == kSuccess) {
-    reading.memory_total_bytes = memory.total;
-    reading.memory_used_bytes = memory.used;
-  }
+  read_memory(calls, device, reading);
   reading.power_watts = thousandths(calls.power, device);
   reading.power_limit_watts = thousandths(calls.power_limit, device);
   reading.energy_joules = thousandths(calls.energy, device);

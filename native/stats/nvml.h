@@ -15,7 +15,9 @@ struct GpuReading {
   std::string uuid;  // "GPU-..."
   std::string name;
   std::optional<double> utilization;  // 0..1
-  std::optional<uint64_t> memory_total_bytes, memory_used_bytes;
+  // Used memory is that of processes, as nvidia-smi shows it. If the driver does not report
+  // reserved memory, used memory includes it.
+  std::optional<uint64_t> memory_total_bytes, memory_used_bytes, memory_reserved_bytes;
   std::optional<double> power_watts, power_limit_watts;
   std::optional<double> energy_joules;  // since the first reading
 };

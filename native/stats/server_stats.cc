@@ -17,13 +17,15 @@ struct Family {
 
 constexpr std::string_view kRefused = "serval_requests_refused_total";
 constexpr std::string_view kConnections = "serval_connections";
+constexpr std::string_view kThreads = "serval_listener_threads";
 constexpr std::string_view kExpiry = "serval_tls_certificate_expiry_seconds";
 constexpr std::string_view kProblems = "serval_repository_problems";
 constexpr std::string_view kLooks = "serval_repository_looks_total";
 
-constexpr std::array<Family, 5> kFamilies = {{
+constexpr std::array<Family, 6> kFamilies = {{
     {kRefused, "counter", "Requests that were refused before any model ran, by reason"},
     {kConnections, "gauge", "Open connections of each listener"},
+    {kThreads, "gauge", "Threads of each listener; a port that HTTP and gRPC share is http"},
     {kExpiry, "gauge", "Expiry of the served certificate, in seconds since 1970"},
     {kProblems, "gauge", "Current problems with model paths and files, by consequence"},
     {kLooks, "counter", "Scans of the model sources"},
@@ -42,6 +44,8 @@ constexpr std::array<Row, kServerValues> kRows = {{
     {"connections_http", kConnections, R"(listener="http")"},
     {"connections_grpc", kConnections, R"(listener="grpc")"},
     {"connections_admin", kConnections, R"(listener="admin")"},
+    {"threads_http", kThreads, R"(listener="http")"},
+    {"threads_grpc", kThreads, R"(listener="grpc")"},
     {"certificate_http", kExpiry, R"(transport="http")"},
     {"certificate_grpc", kExpiry, R"(transport="grpc")"},
     {"certificate_admin", kExpiry, R"(transport="admin")"},

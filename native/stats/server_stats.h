@@ -28,6 +28,8 @@ enum class ServerValue : uint8_t {
   ConnectionsHttp,
   ConnectionsGrpc,
   ConnectionsAdmin,
+  ThreadsHttp,
+  ThreadsGrpc,
   CertificateHttp,
   CertificateGrpc,
   CertificateAdmin,

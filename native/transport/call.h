@@ -131,7 +131,9 @@ class CallHandler : public TurnHandler {
   CallHandler* calls() final { return this; }
   // Nothing: the client gets UNIMPLEMENTED.
   virtual std::optional<MethodKind> find(std::string_view path) = 0;
-  // A call begins. The handler may finish it here and in each of the callbacks below.
+  // A call begins. The handler may finish it here and in each of the callbacks below. It must keep
+  // nothing of a unary call: until its message has arrived, the call may move to another thread's
+  // handler, under another number.
   virtual void begin(Call&) {}
   virtual void message(Call& call, Received message) = 0;
   // The client sends no more messages; only for methods with client_streams.

@@ -2,10 +2,10 @@
 #include "transport/listener.h"
 
 #include <utility>
-#include <vector>
 
 #include "transport/http2/connection.h"
 #include "transport/loop/thread.h"
+#include "transport/threads.h"
 
 namespace serval {
 
@@ -19,16 +19,12 @@ Error named(Serves serves, const Error& error) {
 
 struct TransportListener::State {
   SharedListener shared;
-  MakeHandler make_handler;
-  std::vector<std::unique_ptr<ListenerThread>> threads;
+  std::unique_ptr<ListenerThreads> threads;
 };
 
 TransportListener::TransportListener(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
-TransportListener::~TransportListener() {
-  for (const auto& thread : state_->threads) thread->stop();
-  state_->threads.clear();
-}
+TransportListener::~TransportListener() { state_->threads.reset(); }
 
 Result<std::unique_ptr<TransportListener>> TransportListener::start(
     TransportSettings settings, std::shared_ptr<MemoryBudget> budget, TransportEvents events,
@@ -38,7 +34,6 @@ Result<std::unique_ptr<TransportListener>> TransportListener::start(
   shared.settings = std::move(settings);
   shared.budget = std::move(budget);
   shared.events = std::move(events);
-  state->make_handler = make_handler;
   const TransportSettings& given = shared.settings;
   if (given.tls.enabled) {
     Result<std::unique_ptr<TlsContext>> tls = TlsContext::make(given.tls);
@@ -55,15 +50,10 @@ Result<std::unique_ptr<TransportListener>> TransportListener::start(
   if (shared.callbacks == nullptr || shared.options == nullptr) {
     return named(given.serves, make_error(ErrorCode::Internal, "listener: out of memory"));
   }
-  auto& threads = state->threads;
-  for (uint32_t i = 0; i < given.threads; ++i) {
-    threads.push_back(std::make_unique<ListenerThread>(shared, i, state->make_handler));
-  }
-  auto listener = std::make_unique<TransportListener>(std::move(state));
-  for (const auto& thread : threads) {
-    if (Status started = thread->start(); !started.ok()) return std::move(started.error());
-  }
-  return listener;
+  state->threads = std::make_unique<ListenerThreads>(shared, make_handler);
+  shared.threads = state->threads.get();
+  if (Status started = state->threads->start(); !started.ok()) return std::move(started.error());
+  return std::make_unique<TransportListener>(std::move(state));
 }
 
 uint16_t TransportListener::port() const { return state_->shared.sockets.port(); }
@@ -71,16 +61,15 @@ uint16_t TransportListener::port() const { return state_->shared.sockets.port();
 void TransportListener::drain(uint64_t ms, std::function<void(uint64_t cut)> drained) {
   SharedListener& shared = state_->shared;
   shared.drained = std::move(drained);
-  shared.threads_left.store(static_cast<uint32_t>(state_->threads.size()));
-  shared.sockets.stop();
-  const uint64_t until = after_ms(shared.settings.clock(), ms);
-  for (const auto& thread : state_->threads) thread->drain(until);
+  state_->threads->drain(after_ms(shared.settings.clock(), ms));
 }
 
 void TransportListener::reload_certificates() {
   state_->shared.reload_asked.store(true);
-  for (const auto& thread : state_->threads) thread->wake();
+  state_->threads->wake();
 }
+
+uint32_t TransportListener::threads() const { return state_->threads->count(); }
 
 uint64_t TransportListener::connections() const { return state_->shared.connections.open.load(); }
 

@@ -22,6 +22,13 @@ struct HandshakeFailures {
   std::string reason;  // reason of the last one
 };
 
+// A thread that the listener added.
+struct ThreadAdded {
+  uint32_t threads = 0;   // the number of threads now
+  uint32_t load = 0;      // of the busy thread, in thousandths of its time
+  double free_cores = 0;  // before
+};
+
 // Notifications from the listener; called on its threads.
 struct TransportEvents {
   // A connection was refused: too many are open, or no descriptors are left. At most once a second.
@@ -38,6 +45,10 @@ struct TransportEvents {
   // A megabyte or more of responses was freed in pieces: the allocator may return memory to the
   // system. Cheap; may be empty.
   std::function<void()> trim;
+  // A thread was added because others were busy.
+  std::function<void(const ThreadAdded&)> thread_added;
+  // The number of threads changed by this; also called when the listener starts and ends.
+  std::function<void(int64_t change)> threads_changed;
 };
 
 class TransportListener {
@@ -63,6 +74,7 @@ class TransportListener {
   // Reloads TLS files (SIGHUP); reports the result through `certificates`.
   void reload_certificates();
   uint64_t connections() const;
+  uint32_t threads() const;
 
  private:
   std::unique_ptr<State> state_;

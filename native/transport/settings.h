@@ -34,6 +34,10 @@ struct TransportSettings {
   std::string unix_path;
   uint16_t unix_mode = 0700;  // of the socket file, regardless of the umask
   uint32_t threads = 1;
+  // While threads are busy and cores are free, threads are added up to this number, and connections
+  // move to them; at most `threads`: never. `cores`: the number that the process may use.
+  uint32_t threads_max = 0;
+  uint32_t cores = 1;
   bool reuse_port = false;  // lets other processes that set it share the port
   TlsSettings tls;
 

@@ -1,7 +1,15 @@
-// Checks the npm package as its users get it: packed, installed without access to a registry,
-// started on every supported Node, imported, required and type-checked. Test time only.
+// Checks the npm package as its users get it: installed from its tarball without access to a
+// registry, started on every supported Node, imported, required and type-checked. Test time only.
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { NODES, nodeRuntime } from './node-runtime.mjs';
@@ -17,11 +25,14 @@ function run(command, args, cwd, env = process.env) {
   return stdout;
 }
 
-/** Runs `npm pack`, then `npm install -g` of the tarball into a new prefix, which it returns. */
-export function installPacked(scratch) {
-  run('npm', ['pack', '--silent', '--pack-destination', scratch], root);
+/**
+ * Copies npm's tarball of `make package` to `scratch`, then runs `npm install -g` of it into a new
+ * prefix, which it returns.
+ */
+export function installPacked(packed, scratch) {
   const prefix = join(scratch, 'prefix');
   const tarball = join(scratch, `${manifest.name}-${manifest.version}.tgz`);
+  copyFileSync(packed, tarball);
   // This registry does not exist: the package contains all that it needs.
   const closed = ['--registry', 'http://127.0.0.1:1', '--ignore-scripts'];
   run('npm', ['install', '-g', '--prefix', prefix, ...closed, tarball], scratch);

@@ -27,7 +27,7 @@ export const BUNDLED = [
   'yaml',
   'yauzl',
 ];
-const CARRIED = {
+export const CARRIED = {
   'onnxruntime-node': ['bin/napi-v6/linux/x64/libonnxruntime.so.1'],
   'uWebSockets.js': ABIS.map((abi) => `dist/bin/uws_linux_x64_${abi}.node`),
 };

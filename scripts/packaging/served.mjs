@@ -155,12 +155,14 @@ export function makeCertificate(cwd) {
 /**
  * Serves the models of `cwd` once: one request of each protocol, then SIGTERM, after which it must
  * exit with 0. `program`: the command that starts Serval; `tls`: the result of makeCertificate(),
- * if gRPC is to be encrypted. Settles with the text it wrote to stderr.
+ * if gRPC is to be encrypted; its `during`, if any, is called with the HTTP port. Settles with the
+ * text it wrote to stderr.
  */
 export async function serveOnce(program, cwd, env, tls = { flags: [] }) {
   const { server, ready, exited, errors } = start(program, cwd, env, tls.flags);
   try {
     const { http, grpc } = await ready;
+    await tls.during?.(http.port);
     await inferGrpc(grpc.port, await inferRest(http.port), tls.roots);
     server.kill('SIGTERM');
     const status = await exited;

@@ -13,6 +13,7 @@ const TYPES = {
   path: 'string',
   providers: 'string',
   int: 'number',
+  'int-or-auto': "number | 'auto'",
   bool: 'boolean',
   size: 'number | string',
   'path-list': 'string | readonly string[]',

@@ -57,7 +57,7 @@ async function startPool(
     logFile: undefined,
     metricsAllowed: true,
     idleMs: 60_000,
-    nativeThreads: 1,
+    nativeThreads: { threads: 1 },
     reusePort: false,
     connectionsMax: 1000,
     policy: OPEN_POLICY,
@@ -73,7 +73,7 @@ async function startPool(
       monitoringPath: '',
       listener: 'native',
     },
-    httpThreads: 2,
+    workers: 1,
     grpc: {
       ...settings,
       port: grpcPort,

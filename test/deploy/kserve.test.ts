@@ -3,14 +3,20 @@
 // Models are in the folder that KServe's storage initializer uses; the ports and that folder's path
 // are the test's own.
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { packageRoot } from '../../ts/base/package-files.js';
 import { ServalProcess } from '../e2e/support/serval-process.js';
-import { argsOf, DEPLOY, deployTools, manifests, type Manifest } from './support.js';
+import {
+  argsOf,
+  DEPLOY,
+  deployTools,
+  entrypointArgs,
+  manifests,
+  type Manifest,
+} from './support.js';
 
 const EXAMPLES = join(packageRoot(), 'examples', 'models');
 const ISVC = 'my-model';
@@ -106,11 +112,7 @@ describe('KServe', () => {
   };
   /** The arguments with which the image's entrypoint runs serval. */
   const throughEntrypoint = (args: readonly string[]): readonly string[] => {
-    const entrypoint = join(DEPLOY, 'docker', 'entrypoint.sh');
-    const env = { ...process.env, SERVAL: '/bin/echo' };
-    const { status, stdout } = spawnSync('sh', [entrypoint, ...args], { env, encoding: 'utf8' });
-    assert.equal(status, 0);
-    return stdout.trim().split(' ');
+    return entrypointArgs(args).split(' ');
   };
 
   const serves = async (args: readonly string[], calls: readonly Call[]): Promise<void> => {

@@ -1,5 +1,7 @@
 // Shared parts of the tests of deploy/: documents of its YAML files, and the tools of
 // test/env/deploy-tools.sh. Test time only.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
@@ -28,6 +30,19 @@ export function manifests(path: string): readonly Manifest[] {
 export function argsOf({ spec }: Manifest): readonly string[] {
   const [container] = spec['containers'] as readonly Container[];
   return container?.args ?? [];
+}
+
+/** The arguments, with spaces, with which the image's entry point runs serval. */
+export function entrypointArgs(args: readonly string[]): string {
+  const program = "process.stdout.write(process.argv.slice(2).join(' '))";
+  const env = { ...process.env, SERVAL: `data:text/javascript,${program}` };
+  const command = [join(DEPLOY, 'docker', 'entrypoint.mjs'), ...args];
+  const { status, stdout, stderr } = spawnSync(process.execPath, command, {
+    env,
+    encoding: 'utf8',
+  });
+  assert.equal(status, 0, stderr);
+  return stdout;
 }
 
 export interface DeployTools {

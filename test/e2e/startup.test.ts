@@ -157,7 +157,7 @@ describe('start', () => {
     const empty = folders.repository('empty', []);
     for (const [args, reasons] of [
       [[models], [/has no model: expected model\.onnx/, /has no version folder/, /'corrupt'/]],
-      [[empty], [/no models found: searched .*empty; /]],
+      [[empty], [/no models found: .*empty contains no model folders$/]],
       [['--model-config-file', file], [/bad\.config:1:\d+: /]],
       [['--model-config-file', remote], [/remote\.config:1:\d+: .*gs:\/\/b\/g/]],
     ] as const) {
@@ -186,7 +186,7 @@ describe('start', () => {
     ]);
     const first = JSON.parse(server.stdout) as Started;
     assert.deepEqual([first.event, first.ready], ['started', false]);
-    assert.match(first.problems.join(), /^no models found: searched .*awaited$/);
+    assert.match(first.problems.join(), /^no models found: .*awaited contains no model folders$/);
     const response = await exchange(server.httpPort, 'GET', '/v2/health/ready');
     assert.deepEqual(
       [response.status, jsonOf(response)],

@@ -35,7 +35,7 @@ const SUITES = {
   e2e: suite('test/e2e'),
   clients: suite('test/clients', '--jobs', '1'),
   deploy: suite('test/deploy', '--jobs', '1'),
-  package: node('scripts/check-package.mjs'),
+  package: node('test/package/run.mjs'),
   quickstart: suite('test/quickstart', '--jobs', '1'),
   'native-asan': node('test/native/run.mjs', 'asan'),
   'boundary-asan': node('test/run/boundary-asan.mjs'),

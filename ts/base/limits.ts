@@ -238,6 +238,11 @@ export const LIBRARY_RANK_MAX = 64;
 /** A load that takes longer is logged, and again after at most this interval. */
 export const LOAD_TOLD_AFTER_MS = 1000;
 export const LOAD_TOLD_EVERY_MS_MAX = 30_000;
+/** Loads in such an interval that are logged one by one; of the others only the number is. */
+export const LOADED_LINES_MAX = 50;
+export const LOADED_LINES_EVERY_MS = 1000;
+/** Versions that `serval serve` lists when it starts. */
+export const TABLE_VERSIONS_MAX = 25;
 /** On a terminal: when a load is first shown, and how often its line is redrawn. */
 export const LOAD_LINE_AFTER_MS = 300;
 export const LOAD_LINE_EVERY_MS = 250;

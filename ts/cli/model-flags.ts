@@ -18,6 +18,13 @@ export const INSPECT_FLAGS: readonly FlagRow[] = [
   ...ofServe('onnxruntime-library', 'saved-model-tags', 'allow-random'),
 ];
 
+/** The flag of `serval check`, and those of `serve` that select models; all are accepted. */
+export const CHECK_FLAGS: readonly FlagRow[] = [
+  flag('json', '', { kind: 'bool' }, 'false', 'print one JSON object'),
+  ...ofServe('model-repository', 'model-config-file', 'model-base-path', 'model-name', 'config'),
+  ...ofServe('onnxruntime-library', 'saved-model-tags', 'allow-random'),
+];
+
 export const IMPORT_FLAGS: readonly FlagRow[] = [
   text('out', 'FILE', 'ONNX file to write; constants go to FILE.data'),
   text('signature', 'NAME', 'only this signature (default: all, one file each)'),

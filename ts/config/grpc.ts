@@ -2,6 +2,7 @@
 // plane, start-up only.
 import { INT32_MAX } from '../base/limits.js';
 import type { GrpcTransportSettings } from '../listeners/grpc/settings.js';
+import type { ListenerThreads, ThreadRange } from '../listeners/threads.js';
 import type { ServerTls } from '../listeners/tls/settings.js';
 import { echo } from '../base/text.js';
 import { GRPC_COMPRESSIONS, GRPC_FLAGS } from './grpc-flags.js';
@@ -11,7 +12,8 @@ import { tlsSettings, type TlsConfig } from './tls.js';
 import { choiceValue, configError, modeValue, textValue, type Written } from './values/values.js';
 
 export interface GrpcConfig {
-  readonly transport: GrpcTransportSettings;
+  readonly transport: Omit<GrpcTransportSettings, keyof ThreadRange>;
+  readonly threads: ListenerThreads;
   /** TensorFlow Serving's TLS file; read when the server starts. */
   readonly sslConfigFile: string | undefined;
   /** Channel arguments that have no effect here: "--flag argument: why". */
@@ -83,11 +85,11 @@ function grpcSettings(read: SettingsReader, tlsConfig: TlsConfig): GrpcConfig {
       sendBytesMax: messageBytes(read, channel, SEND_ARGUMENT),
       unixPath: read.filePath('grpc-socket-path') ?? '',
       unixMode: modeValue(read.written('socket-mode')),
-      threads,
       reusePort: read.bool('reuse-grpc-port'),
       compressionLevel: COMPRESSION_LEVELS[compression],
       ...(tls && { tls }),
     },
+    threads,
     sslConfigFile,
     ignored: [...channel.keys()]
       .filter((name) => ARGUMENT_FLAGS[name] === undefined)

@@ -305,8 +305,8 @@ export const RUN_FLAGS = [
     'cuda-graphs',
     'BOOL',
     BOOL,
-    'false',
-    'record model runs on GPUs as CUDA graphs where possible; see gpu.md',
+    'true',
+    'record runs of models on GPUs as CUDA graphs where possible; see gpu.md',
   ),
   setting(
     'isolate',

@@ -5,12 +5,13 @@ import { join } from 'node:path';
 import { ErrorCode, ServalError, reasonOf } from '../base/errors.js';
 import type { AttachOptions } from '../base/generated/attach-options.js';
 import { installedRuntime } from './gpu-folder.js';
-import { packageRoot, shippedFile } from '../base/package-files.js';
+import { nativeFilesRemedy, packageRoot, shippedFile } from '../base/package-files.js';
 
 /** Rows of native/stats/server_stats.cc that JavaScript sets. */
 export type ServerValue =
   | `refused_${'access' | 'not_found' | 'not_ready' | 'body_too_large' | 'malformed' | 'other'}`
   | 'connections_http'
+  | 'threads_http'
   | `certificate_${'http' | 'grpc' | 'admin'}`
   | `problems_${'unserved' | 'warning' | 'note'}`
   | 'looks';
@@ -175,7 +176,7 @@ export function loadBinding(): NativeBinding {
     const reason = reasonOf(error);
     throw new ServalError(
       ErrorCode.RuntimeUnavailable,
-      `cannot load the native addon ${path}: ${reason} (run \`make build\`)`,
+      `cannot load the native addon ${path}: ${reason} (${nativeFilesRemedy()})`,
     );
   }
 }

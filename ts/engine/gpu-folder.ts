@@ -22,8 +22,10 @@ export interface InstalledFile {
 export interface InstalledPackage {
   readonly name: string;
   readonly version: string;
-  /** Hash of the wheel that its files come from. */
+  /** Hash of the wheel that its files come from; "" if they were adopted. */
   readonly sha256: string;
+  /** The place from which `serval gpu adopt` linked or copied its files. */
+  readonly from?: string;
   readonly files: readonly InstalledFile[];
 }
 
@@ -60,6 +62,27 @@ export function readGpuFolder(path: string): GpuFolder | undefined {
     runtime: runtime === undefined ? undefined : join(path, runtime),
     broken,
   };
+}
+
+/** A place from which `serval gpu adopt` brought libraries. */
+export interface AdoptedSource {
+  readonly from: string;
+  readonly exists: boolean;
+  /** Its files that are missing or incomplete in the folder. */
+  readonly broken: readonly string[];
+}
+
+/** The places from which packages of the folder were adopted, each once. */
+export function adoptedSources(folder: GpuFolder): readonly AdoptedSource[] {
+  const places = new Set(folder.packages.flatMap(({ from }) => (from === undefined ? [] : [from])));
+  return [...places].map((from) => ({
+    from,
+    exists: existsSync(from),
+    broken: folder.packages
+      .filter((each) => each.from === from)
+      .flatMap((each) => each.files.map(({ name }) => name))
+      .filter((name) => folder.broken.includes(name)),
+  }));
 }
 
 /** Files that NVIDIA's driver creates, and WSL's. */
@@ -106,7 +129,8 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
 function isPackage(value: unknown): value is InstalledPackage {
   if (!isObject(value) || !Array.isArray(value['files'])) return false;
   const texts = ['name', 'version', 'sha256'].every((key) => typeof value[key] === 'string');
-  return texts && value['files'].every(isFile);
+  const fromIsText = value['from'] === undefined || typeof value['from'] === 'string';
+  return texts && fromIsText && value['files'].every(isFile);
 }
 
 function isFile(value: unknown): value is InstalledFile {

@@ -11,8 +11,10 @@ const ENGINE_THREADS = 4;
 
 /** Settings that determine the number of threads. */
 export interface ThreadSettings {
+  /** Threads at the start; `growth`: the threads that listeners may add to them. */
   readonly httpThreads: number;
   readonly grpcThreads: number;
+  readonly growth: number;
   /** Size of ONNX Runtime's pool, including the caller's thread; 0 = the number of processors. */
   readonly intraOpThreads: number;
   readonly processors: number;
@@ -20,10 +22,10 @@ export interface ThreadSettings {
 
 /** Returns how many threads the server starts in addition to the current ones. */
 export function threadNeed(settings: ThreadSettings): number {
-  const { httpThreads, grpcThreads, intraOpThreads, processors } = settings;
+  const { httpThreads, grpcThreads, growth, intraOpThreads, processors } = settings;
   const runtime = Math.max(1, intraOpThreads || processors) - 1;
   // Each HTTP thread also has a front thread.
-  return 2 * httpThreads + grpcThreads + runtime + ENGINE_THREADS;
+  return 2 * httpThreads + grpcThreads + growth + runtime + ENGINE_THREADS;
 }
 
 /** Returns how many threads can be started, at most the number requested. */
@@ -35,14 +37,24 @@ export async function startNodePool(startable: Startable): Promise<void> {
   await stat('/');
 }
 
-/** Call after startNodePool(). Errors: RuntimeUnavailable: too few threads for the server. */
-export function requireThreads(settings: ThreadSettings, startable: Startable): void {
-  refuseFewer(threadNeed(settings), startable);
+/**
+ * Call after startNodePool(). Returns how many threads the listeners may add, at most the growth of
+ * the settings: a server that cannot add all of them starts nevertheless. Errors:
+ * RuntimeUnavailable: too few threads for the server without growth.
+ */
+export function requireThreads(settings: ThreadSettings, startable: Startable): number {
+  const had = startable(threadNeed(settings));
+  const needed = threadNeed({ ...settings, growth: 0 });
+  if (had < needed) refuse(needed, had);
+  return Math.min(settings.growth, had - needed);
 }
 
 function refuseFewer(needed: number, startable: Startable): void {
   const had = startable(needed);
-  if (had >= needed) return;
+  if (had < needed) refuse(needed, had);
+}
+
+function refuse(needed: number, had: number): never {
   throw new ServalError(
     ErrorCode.RuntimeUnavailable,
     `not started: the server needs ${needed} threads more than it has, and only ${had} could be ` +

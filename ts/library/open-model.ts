@@ -10,7 +10,7 @@ import { importingEngine } from '../importers/run/importing-engine.js';
 import { INFLATED_BYTES_MAX } from '../base/limits.js';
 import { createLogger, type Logger } from '../base/logger.js';
 import { checkAgainstModel } from '../models/config/triton-model.js';
-import type { LoadedModel, ModelSpec } from '../model/engine-api.js';
+import type { EngineControl, LoadedModel, ModelSpec } from '../model/engine-api.js';
 import { placingEngine } from '../models/placement/placing-engine.js';
 import { loadBinding, onnxruntimeLibrary } from '../engine/binding.js';
 import { createEngine, type Engine, type EngineOptions } from '../engine/engine.js';
@@ -63,7 +63,7 @@ export async function openModel(
   const engine = await createEngine(engineOptions(config));
   const alive = keptAlive();
   try {
-    const loaded = await load(engine, spec, config, logger);
+    const loaded = await importingControl(engine, config, logger).load(spec);
     checkConfig(version, loaded);
     return {
       engine,
@@ -85,12 +85,8 @@ export async function openModel(
 /** Keeps the process alive while an engine answer is pending: the link does not. */
 export const keptAlive = (): NodeJS.Timeout => setInterval(() => undefined, 0x7fffffff);
 
-function load(
-  engine: Engine,
-  spec: ModelSpec,
-  config: Config,
-  logger: Logger,
-): Promise<LoadedModel> {
+/** The engine's control calls, with the importers and the placement on devices before them. */
+export function importingControl(engine: Engine, config: Config, logger: Logger): EngineControl {
   const placing = {
     runtime: onnxruntimeLibrary(config.onnxruntimeLibrary),
     cacheFolder: config.modelCache ?? '',
@@ -100,10 +96,10 @@ function load(
     importModel: (request) => importInThread(request, { programVersion: servalVersion() }),
     cacheFolder: config.modelCache ?? '',
     logger,
-  }).load(spec);
+  });
 }
 
-function engineOptions(config: Config): EngineOptions {
+export function engineOptions(config: Config): EngineOptions {
   const { bodyBytesMax, memoryLimitBytes } = config;
   return {
     ...engineSettings(config),

@@ -38,6 +38,7 @@ import { RequestLog } from './observe/request-log/request-log.js';
 import { LinkRequestLog } from '../engine/request-log.js';
 import { warmUpWith } from '../models/warmup/index.js';
 import { connectionLimits, openFilesMax } from './workers/connection-limits.js';
+import { listenerThreads } from './listener-threads.js';
 import { checkCacheFolder } from '../importers/run/cache-folder.js';
 import { makeRoom, UNIX_PREFIX } from '../listeners/unix-socket.js';
 import type { AdminSettings } from './workers/messages.js';
@@ -105,6 +106,8 @@ interface PoolSettings {
   readonly monitoringPath: string;
   readonly tls: TransportTls;
   readonly admin: AdminSettings | undefined;
+  /** The number of threads that the listeners may add. */
+  readonly growthMax: number;
 }
 
 /**
@@ -136,9 +139,10 @@ async function reserveAdmin({ access }: Config): Promise<AdminAddress | undefine
 
 function listenerPool(
   { config, logger, access, engine, listener, traces, publicText }: Parts,
-  { httpPort, monitoringPath, tls, admin }: PoolSettings,
+  { httpPort, monitoringPath, tls, admin, growthMax }: PoolSettings,
 ): ListenerPool {
-  const limits = connectionLimits(openFilesMax(), config.httpThreads, config.connectionsMax);
+  const threads = listenerThreads(config, growthMax);
+  const limits = connectionLimits(openFilesMax(), threads, config.connectionsMax);
   const own = engineOptions(config);
   const settings = {
     engine: { ...own, tracing: traces.word },
@@ -159,7 +163,6 @@ function listenerPool(
   };
   const shares = sharesPort(config);
   const { transport } = config.grpc;
-  const threads = shares ? Math.max(config.httpThreads, transport.threads) : config.httpThreads;
   const grpcTls = tls.grpc && { tls: tls.grpc };
   return new ListenerPool({
     http: {
@@ -167,7 +170,7 @@ function listenerPool(
       listener,
       port: httpPort,
       connectionsMax: listener === 'native' ? limits.native : limits.http,
-      nativeThreads: threads,
+      nativeThreads: threads.http,
       reusePort: config.listeners.reuseHttpPort,
       idleMs: config.httpIdleMs,
       healthBody: config.healthBody,
@@ -177,7 +180,7 @@ function listenerPool(
       ...(tls.http && { tls: tls.http }),
       ...(config.access.cors && { cors: config.access.cors }),
     },
-    httpThreads: config.httpThreads,
+    workers: threads.workers,
     admin,
     grpc: config.listeners.grpc
       ? {
@@ -186,7 +189,7 @@ function listenerPool(
           port: config.grpcPort,
           connectionsMax: limits.native,
           sharesPort: shares,
-          transport: { ...transport, threads: shares ? threads : transport.threads, ...grpcTls },
+          transport: { ...transport, ...threads.grpc, ...grpcTls },
         }
       : undefined,
     publicText,
@@ -340,7 +343,7 @@ function modelControl(parts: Parts, pool: ListenerPool): ModelControl {
  * ServalError if a port is in use or a path does not exist, and, if the configuration says so, if
  * anything is wrong with a model.
  */
-export async function startServer(given: Config): Promise<RunningServer> {
+export async function startServer(given: Config, growthMax = Infinity): Promise<RunningServer> {
   const levels = new LogLevels(given.logLevel);
   const { logLevel: level, logFormat: format, logFile: file } = given;
   const logger = createLogger({ level, format, file, control: levels });
@@ -389,7 +392,13 @@ export async function startServer(given: Config): Promise<RunningServer> {
   }
   // The addon finds a free port itself, so that no other process can take it in between.
   const port = listener === 'native' && config.httpPort === 0 ? 0 : httpPort;
-  const pool = listenerPool(parts, { httpPort: port, monitoringPath, tls, admin: adminAt });
+  const pool = listenerPool(parts, {
+    httpPort: port,
+    monitoringPath,
+    tls,
+    admin: adminAt,
+    growthMax,
+  });
   access.follow((policy) => pool.setPolicy(policy));
   const control = modelControl(parts, pool);
   let observers: Observers | undefined;

@@ -70,6 +70,7 @@ Area& Area::operator=(Area&& other) noexcept {
   data_ = std::exchange(other.data_, nullptr);
   mapped_ = std::exchange(other.mapped_, 0);
   keep_ = other.keep_;
+  allocated_ = std::exchange(other.allocated_, 0);
   writable_ = other.writable_;
   return *this;
 }
@@ -116,14 +117,16 @@ bool Area::map(size_t bytes) {
 // fallocate() allocates the pages now, so that a lack of memory is an error here and not a signal
 // in the writer.
 bool Area::reserve(size_t bytes) {
-  if (bytes <= mapped_ && bytes <= keep_) return true;
+  if (bytes <= allocated_) return true;
   if (bytes > kAreaBytesMax) return false;
   const size_t wanted = whole_pages(bytes);
   int failed = 0;
   do {
     failed = fallocate(fd_.get(), 0, 0, static_cast<off_t>(wanted));
   } while (failed != 0 && errno == EINTR);
-  return failed == 0 && (wanted <= mapped_ || map(wanted));
+  if (failed != 0 || (wanted > mapped_ && !map(wanted))) return false;
+  allocated_ = wanted;
+  return true;
 }
 
 bool Area::see(size_t bytes) {
@@ -135,6 +138,7 @@ bool Area::see(size_t bytes) {
 }
 
 void Area::trim(size_t used_bytes) {
+  note_trim();
   if (used_bytes <= keep_) return;
   fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(keep_),
             static_cast<off_t>(whole_pages(used_bytes) - keep_));

@@ -16,8 +16,9 @@
 
 namespace serval::isolated {
 
-// How much of an area is kept after use; the rest is returned to the system. More for a model on a
-// GPU, because the kept part is pinned there, so that the GPU copies from it directly.
+// How much of an area is kept for good; the rest is returned to the system when no request used it
+// for a while (see ServerChannel::trim()). More for a model on a GPU, because the kept part is
+// pinned there, so that the GPU copies from it directly.
 inline constexpr size_t kAreaKeepBytes = 1u << 20;
 inline constexpr size_t kGpuAreaKeepBytes = 64u << 20;
 inline constexpr size_t kAreaFirstBytes = 64 * 1024;
@@ -52,6 +53,7 @@ struct ChannelPage {
   std::atomic<uint32_t> server_cpu{0};           // server: the CPU that submitted the request
   std::atomic<uint64_t> request_bytes{0};        // server
   std::atomic<uint64_t> keep_bytes{0};           // server, set first: for both areas
+  std::atomic<uint32_t> trims{0};                // server: number of times both areas were trimmed
   alignas(64) std::atomic<uint32_t> child_sleeps{0};
   alignas(64) std::atomic<uint32_t> answer{0};  // process: number of the latest answered request
   std::atomic<uint32_t> child_cpu{0};           // process: the CPU that ran it
@@ -85,12 +87,14 @@ class Area {
 
   // Overrides kAreaKeepBytes; call before its first use.
   void set_keep(size_t bytes) { keep_ = bytes; }
-  // For the writer: allocates `bytes`; false if there is no memory.
+  // For the writer: allocates `bytes`, unless they are allocated; false if there is no memory.
   [[nodiscard]] bool reserve(size_t bytes);
   // For the reader: maps `bytes`; false if the area is smaller.
   [[nodiscard]] bool see(size_t bytes);
   // Frees everything beyond the kept part, with its content. Only for the creator.
   void trim(size_t used_bytes);
+  // For the writer: the creator has trimmed the area.
+  void note_trim() { allocated_ = allocated_ < keep_ ? allocated_ : keep_; }
 
   uint8_t* data() { return data_; }
   const uint8_t* data() const { return data_; }
@@ -104,6 +108,7 @@ class Area {
   uint8_t* data_ = nullptr;
   size_t mapped_ = 0;
   size_t keep_ = kAreaKeepBytes;
+  size_t allocated_ = 0;  // by the writer, and not freed since
   bool writable_ = true;
 };
 

@@ -40,6 +40,17 @@ std::vector<int64_t> read_dims(Reader& in) {
   return dims;
 }
 
+void write_rows(std::span<const uint32_t> rows, Writer& out) {
+  out.number(static_cast<uint64_t>(rows.size()));
+  for (const uint32_t one : rows) out.number(one);
+}
+
+std::vector<uint32_t> read_rows(Reader& in) {
+  std::vector<uint32_t> rows(in.count(sizeof(uint32_t)));
+  for (uint32_t& one : rows) one = in.number<uint32_t>();
+  return rows;
+}
+
 DType read_dtype(Reader& in) {
   const auto number = in.number<uint8_t>();
   if (number > static_cast<uint8_t>(DType::MAX)) in.fail();
@@ -164,6 +175,10 @@ void write_info(const BackendModelInfo& info, Writer& out) {
   out.number(static_cast<uint8_t>(info.on_gpu));
   out.number(static_cast<uint8_t>(info.takes_device_memory));
   out.number(info.device_bytes);
+  write_rows(info.device_runs.graph_rows, out);
+  out.number(info.device_runs.graph_bytes);
+  write_rows(info.device_runs.fixed_rows, out);
+  out.text(info.device_runs.why);
   out.number(static_cast<uint8_t>(info.stateful));
   out.number(static_cast<uint64_t>(info.rows.size()));
   for (const auto& [verdict, text] : info.rows) {
@@ -201,6 +216,10 @@ Result<BackendModelInfo> read_info(std::span<const uint8_t> bytes) {
   info.on_gpu = in.flag();
   info.takes_device_memory = in.flag();
   info.device_bytes = in.number<int64_t>();
+  info.device_runs.graph_rows = read_rows(in);
+  info.device_runs.graph_bytes = in.number<int64_t>();
+  info.device_runs.fixed_rows = read_rows(in);
+  info.device_runs.why = in.text();
   info.stateful = in.flag();
   for (size_t left = in.count(sizeof(uint8_t) + sizeof(uint64_t)); left > 0 && in.ok(); --left) {
     RowsProof& one = info.rows.emplace_back();

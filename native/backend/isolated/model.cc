@@ -123,6 +123,7 @@ class Model final : public BackendModel {
       return make_error(ErrorCode::Internal, "no signature of index " + std::to_string(signature));
     }
     if (Status ready = have_channel(scratch); !ready.ok()) return ready;
+    scratch.channel_->resume();
     std::span<const OutputPlace> places;
     if (info_.takes_device_memory) places = options.places;
     const Result<uint64_t> bytes = write(signature, inputs, output_indices, places, scratch);

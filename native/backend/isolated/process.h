@@ -52,7 +52,8 @@ struct ModelSource {
 };
 
 // The server's end of a channel. One run at a time.
-class ServerChannel {
+class ServerChannel final : public IdleMemory::Owner,
+                            public std::enable_shared_from_this<ServerChannel> {
  public:
   // `keep_bytes`: for each area, see Area::set_keep().
   static Result<std::shared_ptr<ServerChannel>> create(MemoryBudget* budget, int cancel_event,
@@ -71,8 +72,14 @@ class ServerChannel {
   [[nodiscard]] bool hold(uint64_t request_bytes, uint64_t answer_bytes);
   // The maximum size of a response: what the budget has left.
   uint64_t answer_bytes_max() const;
-  // Returns the memory that large requests and responses took.
+  // Prepares both areas for the next request: call it before hold(), after trim().
+  void resume();
+  // Ends the use of the memory that a large request and its response took. It is kept for the next
+  // request, since the system would fault in each of its pages again, and returned to the system
+  // when no request used it for a while, when the budget needs its space, or at once if the budget
+  // is half used.
   void trim();
+  void free_idle() override;
 
   // Submits what was written as the next request; returns its number.
   uint32_t hand_over(uint64_t bytes);
@@ -93,6 +100,7 @@ class ServerChannel {
  private:
   ServerChannel(Area page, Area requests, Area answers, Descriptor cancel_event,
                 MemoryBudget* budget, size_t keep_bytes);
+  void free_areas();
   Outcome outcome(uint32_t number);
   Outcome sleep(uint32_t number, const std::atomic<uint64_t>& ending_ns);
 
@@ -100,8 +108,11 @@ class ServerChannel {
   const Descriptor cancel_event_;
   MemoryBudget* const budget_;
   const uint64_t keep_;
-  uint64_t held_ = 0;  // charged to budget_
-  uint64_t request_bytes_ = 0, answer_bytes_ = 0;
+  uint64_t held_ = 0;                              // charged to budget_
+  uint64_t request_bytes_ = 0, answer_bytes_ = 0;  // of both areas, since they were trimmed
+  bool parked_ = false;                            // the rest of the memory is in budget_->idle()
+  std::mutex idle_mutex_;
+  bool idle_ = false;  // guarded by idle_mutex_: free_idle() may trim both areas
   std::atomic<bool> dead_{false};
   uint32_t next_ = 0;
   Spin spin_;

@@ -168,6 +168,10 @@ class ServedChannel {
   // Hot path: run. The request in the channel, its answer into the channel.
   Status answer() {
     const uint64_t bytes = page().request_bytes.load();
+    if (const uint32_t trims = page().trims.load(); trims != trims_) {
+      trims_ = trims;
+      answers_.note_trim();
+    }
     if (bytes > requests_.mapped()) pinned_.drop();  // it will be mapped again
     if (!message_.read(requests_, bytes)) return internal("no request");
     Reader head = message_.head();
@@ -266,6 +270,7 @@ class ServedChannel {
   OpenMemory& memory_;
   const EndProcess end_process_;
   Area page_, requests_, answers_;
+  uint32_t trims_ = 0;                    // of the areas, as far as answers_ knows
   const gpu::CudaCalls* cuda_ = nullptr;  // null: nothing has to be pinned
   gpu::PinnedRange pinned_;               // of requests_
   const std::unique_ptr<BackendScratch> scratch_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "backend/isolated/process.h"
 #include "base/clock.h"
@@ -59,7 +60,9 @@ ServerChannel::ServerChannel(Area page, Area requests, Area answers, Descriptor 
 
 ServerChannel::~ServerChannel() {
   close();
-  if (budget_ != nullptr) budget_->give(held_);
+  if (budget_ == nullptr) return;
+  budget_->idle().reuse(this);
+  budget_->give(held_);
 }
 
 bool ServerChannel::hold(uint64_t request_bytes, uint64_t answer_bytes) {
@@ -82,16 +85,53 @@ uint64_t ServerChannel::answer_bytes_max() const {
   return std::clamp<uint64_t>(left, kAreaFirstBytes, kAnswerBytesMax);
 }
 
-void ServerChannel::trim() {
-  if (request_bytes_ <= keep_ && answer_bytes_ <= keep_) return;
+void ServerChannel::free_areas() {
   requests_.trim(request_bytes_);
   answers_.trim(answer_bytes_);
   request_bytes_ = std::min(request_bytes_, keep_);
   answer_bytes_ = std::min(answer_bytes_, keep_);
-  const uint64_t left = bytes_of(request_bytes_, answer_bytes_);
-  if (left >= held_) return;
-  if (budget_ != nullptr) budget_->give(held_ - left);
-  held_ = left;
+  page().trims.fetch_add(1);
+}
+
+void ServerChannel::trim() {
+  if (parked_ || (request_bytes_ <= keep_ && answer_bytes_ <= keep_)) return;
+  const uint64_t rest = bytes_of(std::min(request_bytes_, keep_), std::min(answer_bytes_, keep_));
+  const uint64_t excess = held_ - std::min(held_, rest);
+  const bool keeps = budget_ != nullptr && budget_->used() <= budget_->limit() / 2;
+  if (keeps) {
+    {
+      std::lock_guard lock(idle_mutex_);
+      idle_ = true;
+    }
+    parked_ = budget_->idle().keep(this, weak_from_this(), excess);
+  }
+  if (!parked_) {
+    std::lock_guard lock(idle_mutex_);
+    idle_ = false;
+    free_areas();
+  }
+  if (budget_ != nullptr) budget_->give(excess);
+  held_ -= excess;
+}
+
+void ServerChannel::resume() {
+  if (!parked_) return;
+  parked_ = false;
+  budget_->idle().reuse(this);
+  {
+    std::lock_guard lock(idle_mutex_);  // waits for the end of a free_idle() in progress
+    idle_ = false;
+  }
+  const uint64_t wanted = bytes_of(request_bytes_, answer_bytes_);
+  if (wanted <= held_) return;  // the memory was freed
+  if (budget_->take(wanted - held_)) held_ = wanted;
+  else free_areas();
+}
+
+void ServerChannel::free_idle() {
+  std::lock_guard lock(idle_mutex_);
+  if (!std::exchange(idle_, false)) return;
+  free_areas();
 }
 
 uint32_t ServerChannel::hand_over(uint64_t bytes) {

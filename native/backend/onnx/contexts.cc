@@ -13,8 +13,6 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kOp = "EPContext", kDomain = "com.microsoft";
 constexpr std::string_view kTensorrt = "tensorrt", kTensorrtSource = "TensorrtExecutionProvider";
-// Limit on nested bodies; protobuf's own decoders stop at as many messages.
-constexpr int kDepthMax = 100;
 constexpr uint32_t kNodeOp = bytes_tag(NodeProto::kOpType);
 
 ContextNode context_of(const OnnxNode& node) {
@@ -28,46 +26,6 @@ ContextNode context_of(const OnnxNode& node) {
   if (file != nullptr) context.file = file->text;
   return context;
 }
-
-// Reads only the messages that lead to nodes, and skips the rest: weights above all.
-class Walk {
- public:
-  explicit Walk(std::vector<ContextNode>& found) : found_(found) {}
-
-  bool nodes(Bytes graph, uint32_t node_field) {
-    if (depth_ == kDepthMax) return true;
-    ++depth_;
-    const bool read = for_fields(graph, [this, node_field](const WireField& field) {
-      return field.tag != bytes_tag(node_field) || node(field.bytes);
-    });
-    --depth_;
-    return read;
-  }
-
- private:
-  bool node(Bytes bytes) {
-    bool is_context = false;
-    const bool read = for_fields(bytes, [&](const WireField& field) {
-      if (field.tag == kNodeOp) is_context = text_of(field) == kOp;
-      return field.tag != bytes_tag(NodeProto::kAttribute) || bodies(field.bytes);
-    });
-    OnnxNode context;
-    if (!read || !is_context || !read_node(bytes, context)) return read;
-    if (context.domain == kDomain) found_.push_back(context_of(context));
-    return true;
-  }
-
-  bool bodies(Bytes attribute) {
-    return for_fields(attribute, [this](const WireField& field) {
-      const bool is_graph = field.tag == bytes_tag(AttributeProto::kG) ||
-                            field.tag == bytes_tag(AttributeProto::kGraphs);
-      return !is_graph || nodes(field.bytes, GraphProto::kNode);
-    });
-  }
-
-  std::vector<ContextNode>& found_;
-  int depth_ = 0;
-};
 
 // TensorRT's provider wrote no source for years, and accepts nodes without one.
 std::string provider_of(const ContextNode& node) {
@@ -132,13 +90,16 @@ std::string file_problem(const fs::path& folder, const std::string& file,
 
 std::vector<ContextNode> find_contexts(Bytes model) {
   std::vector<ContextNode> found;
-  Walk walk(found);
-  const bool read = for_fields(model, [&walk](const WireField& field) {
-    if (field.tag == bytes_tag(ModelProto::kGraph)) {
-      return walk.nodes(field.bytes, GraphProto::kNode);
-    }
-    return field.tag != bytes_tag(ModelProto::kFunctions) ||
-           walk.nodes(field.bytes, FunctionProto::kNode);
+  const bool read = visit_nodes(model, [&found](Bytes bytes) {
+    bool is_context = false;
+    const bool has_op = for_fields(bytes, [&is_context](const WireField& field) {
+      if (field.tag == kNodeOp) is_context = text_of(field) == kOp;
+      return true;
+    });
+    OnnxNode context;
+    if (!has_op || !is_context || !read_node(bytes, context)) return has_op;
+    if (context.domain == kDomain) found.push_back(context_of(context));
+    return true;
   });
   if (!read) found.clear();
   return found;

@@ -254,6 +254,56 @@ WireWriter OnnxWriter::room(uint64_t count) {
   return {reinterpret_cast<uint8_t*>(bytes_.data()) + begin};
 }
 
+namespace {
+
+// Limit on nested bodies; protobuf's own decoders stop at as many messages.
+constexpr int kBodiesMax = 100;
+
+class NodeWalk {
+ public:
+  explicit NodeWalk(const std::function<bool(Bytes)>& visit) : visit_(visit) {}
+
+  bool nodes(Bytes graph, uint32_t node_field) {
+    if (depth_ == kBodiesMax) return true;
+    ++depth_;
+    const bool read = for_fields(graph, [this, node_field](const WireField& field) {
+      return field.tag != bytes_tag(node_field) || node(field.bytes);
+    });
+    --depth_;
+    return read;
+  }
+
+ private:
+  bool node(Bytes bytes) {
+    return visit_(bytes) && for_fields(bytes, [this](const WireField& field) {
+             return field.tag != bytes_tag(NodeProto::kAttribute) || bodies(field.bytes);
+           });
+  }
+  bool bodies(Bytes attribute) {
+    return for_fields(attribute, [this](const WireField& field) {
+      const bool is_graph = field.tag == bytes_tag(AttributeProto::kG) ||
+                            field.tag == bytes_tag(AttributeProto::kGraphs);
+      return !is_graph || nodes(field.bytes, GraphProto::kNode);
+    });
+  }
+
+  const std::function<bool(Bytes)>& visit_;
+  int depth_ = 0;
+};
+
+}  // namespace
+
+bool visit_nodes(Bytes model, const std::function<bool(Bytes node)>& visit) {
+  NodeWalk walk(visit);
+  return for_fields(model, [&walk](const WireField& field) {
+    if (field.tag == bytes_tag(ModelProto::kGraph)) {
+      return walk.nodes(field.bytes, GraphProto::kNode);
+    }
+    return field.tag != bytes_tag(ModelProto::kFunctions) ||
+           walk.nodes(field.bytes, FunctionProto::kNode);
+  });
+}
+
 OnnxWriter& OnnxWriter::bytes(uint32_t number, std::string_view value) {
   const uint64_t head = varint_bytes(bytes_tag(number)) + varint_bytes(value.size());
   room(head + value.size()).bytes(number, value);

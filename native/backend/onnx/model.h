@@ -139,6 +139,11 @@ using UseExternal =
     std::function<ExternalUse(const OnnxTensor& tensor, bool initializer, std::string& raw)>;
 bool visit_external(Bytes model, const UseExternal& use, std::string* out);
 
+// Calls visit(NodeProto) for each node of a model: of its graph, their bodies and its functions.
+// Only reads the messages that lead to nodes, and skips the rest: weights above all. False: the
+// bytes are malformed, or visit returned false.
+bool visit_nodes(Bytes model, const std::function<bool(Bytes node)>& visit);
+
 // A message under construction.
 class OnnxWriter {
  public:

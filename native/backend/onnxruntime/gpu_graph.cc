@@ -35,6 +35,17 @@ void GpuGraphs::drop(const GpuGraph* graph) {
   std::erase_if(graphs_, [graph](const auto& one) { return one.get() == graph; });
 }
 
+std::vector<uint32_t> GpuGraphs::rows() const {
+  std::vector<uint32_t> rows;
+  for (const auto& graph : graphs_) {
+    if (!graph->recorded) continue;
+    const Shape& shape = graph->shapes.front();
+    rows.push_back(shape.rank() == 0 ? 0 : static_cast<uint32_t>(shape[0]));
+  }
+  std::ranges::sort(rows);
+  return rows;
+}
+
 // Called after a run with these shapes whose outputs have the shapes that the model declares. If
 // there is no memory for it, no graph is made.
 void OrtModel::prepare_graph(std::span<const TensorView> inputs, OrtScratch& scratch) {
@@ -63,7 +74,7 @@ Status OrtModel::run_graph(GpuGraph& graph, std::span<const TensorView> inputs, 
   if (status.ok()) status = run_bound(inputs, scratch, cancel);
   if (status.ok()) status = fetch_outputs(scratch, broken);
   scratch.use_own();
-  scratch.has_outputs_ = status.ok() && !broken;
+  scratch.has_outputs_ = graph.recorded = status.ok() && !broken;
   scratch.shapes_known_ = false;  // they are those of the last run on the scratch's own memory
   if (!scratch.has_outputs_) scratch.drop_outputs();
   return status;
@@ -78,8 +89,8 @@ bool OrtModel::are_fixed(const OrtScratch& scratch) const {
 }
 
 // If all input dims but the batch are known, runs zeros twice: one run sizes the outputs, the next
-// is recorded. A failure here is no error: the graph is just not made.
-void OrtModel::warm_graph(uint32_t rows, OrtScratch& scratch) {
+// is recorded if the size has a graph. A failure here is no error: the graph is just not made.
+void OrtModel::warm_rows(uint32_t rows, OrtScratch& scratch) {
   const Signature& signature = info_.signatures.front();
   std::vector<TensorView> inputs;
   size_t bytes_max = 0;
@@ -94,7 +105,7 @@ void OrtModel::warm_graph(uint32_t rows, OrtScratch& scratch) {
     view.bytes = view.shape.elements().value_or(0) * dtype_bytes(spec.dtype);
     bytes_max = std::max(bytes_max, view.bytes);
   }
-  if (!graphs_->wants(inputs)) return;
+  if (graphs_ != nullptr && !graphs_->wants(inputs)) return;
   const std::vector<uint8_t> zeros(bytes_max);
   for (TensorView& view : inputs) view.data = zeros.data();
   std::vector<uint32_t> outputs(signature.outputs.size());
@@ -112,7 +123,21 @@ void OrtModel::warm_graphs(OrtScratch& scratch) {
   OrtStatus* failed = set_graph(api_, options, kNoGraph);
   if (failed != nullptr) return drop_status(api_, failed);
   scratch.says_no_graph_ = true;
-  for (const uint32_t rows : graphs_->rows) warm_graph(rows, scratch);
+  for (const uint32_t rows : graphs_->rows) warm_rows(rows, scratch);
+}
+
+void OrtModel::prepare(DeviceRuns device) {
+  const DeviceMemory memory(gpu_.get());
+  std::unique_ptr<BackendScratch> made = make_scratch();
+  OrtScratch& scratch = static_cast<OrtScratch&>(*made);
+  device.graph_rows = scratch.graphs_.rows();
+  if (!device.graph_rows.empty()) device.graph_bytes = memory.taken();
+  if (!sizes_.empty()) {
+    for (const uint32_t rows : device.fixed_rows) warm_rows(rows, scratch);
+  }
+  info_.device_bytes += memory.taken();
+  first_ = std::move(made);
+  info_.device_runs = std::move(device);
 }
 
 // A run that a graph can serve: uses its graph if there is one; otherwise runs plainly and then

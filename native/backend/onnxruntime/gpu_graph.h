@@ -53,6 +53,7 @@ struct GpuGraph {
   std::vector<TensorView> like;   // types, shapes and sizes of these
   GpuIo io;
   RunOptionsHandle options;
+  bool recorded = false;
 };
 
 // The graphs of one scratch. One thread at a time.
@@ -63,6 +64,8 @@ class GpuGraphs {
   bool has_room() const { return graphs_.size() < kGraphsMax; }
   void add(std::unique_ptr<GpuGraph> graph) { graphs_.push_back(std::move(graph)); }
   void drop(const GpuGraph* graph);
+  // The first dim of each recorded graph's first input, ascending; 0 for a scalar.
+  std::vector<uint32_t> rows() const;
 
  private:
   std::vector<std::unique_ptr<GpuGraph>> graphs_;

@@ -83,7 +83,7 @@ Status OrtModel::run_bound(std::span<const TensorView> inputs, OrtScratch& scrat
   OrtStatus* failed = nullptr;
   {
     const std::unique_lock<std::mutex> turn = graph_turn();
-    failed = scratch.io_->run(session_.get(), scratch.options_);
+    failed = scratch.io_->run(scratch.session_, scratch.options_);
   }
   if (cancel != nullptr) {
     cancel->leave_run(scratch);
@@ -131,7 +131,9 @@ std::unique_lock<std::mutex> OrtModel::graph_turn() const {
 // Retries a run that met the recording of another model's graph: the device is healthy.
 Status OrtModel::run_on_gpu(std::span<const TensorView> inputs, OrtScratch& scratch,
                             const CancelFlag* cancel) {
+  SizedRuns* const sized = sized_runs(inputs, scratch);
   const auto run = [&] {
+    if (sized != nullptr) return run_sized(*sized, inputs, scratch, cancel);
     return graphs_ == nullptr ? run_plainly(inputs, scratch, cancel)
                               : run_with_graphs(inputs, scratch, cancel);
   };
@@ -164,6 +166,38 @@ Status OrtModel::run_plainly(std::span<const TensorView> inputs, OrtScratch& scr
   }
   scratch.has_outputs_ = scratch.shapes_known_ = status.ok();
   if (!status.ok()) scratch.drop_outputs();
+  return status;
+}
+
+// The session for the batch's size; nullptr: the model's first session runs it.
+SizedRuns* OrtModel::sized_runs(std::span<const TensorView> inputs, OrtScratch& scratch) const {
+  if (sizes_.empty() || inputs.empty() || inputs[0].shape.rank() == 0) return nullptr;
+  for (size_t i = 0; i < sizes_.size(); ++i) {
+    if (inputs[0].shape[0] != sizes_[i].rows) continue;
+    std::unique_ptr<SizedRuns>& sized = scratch.sized_[i];
+    if (sized == nullptr) {
+      sized = std::make_unique<SizedRuns>(runtime_, *gpu_, sizes_[i], input_names_.size());
+    }
+    return sized.get();
+  }
+  return nullptr;
+}
+
+// Hot path: run (a size's session). Each size keeps the shapes of its latest outputs.
+Status OrtModel::run_sized(SizedRuns& sized, std::span<const TensorView> inputs,
+                           OrtScratch& scratch, const CancelFlag* cancel) {
+  scratch.use(sized);
+  scratch.shapes_known_ = sized.outputs == scratch.output_indices_ && !sized.like.empty();
+  if (scratch.shapes_known_) scratch.views_ = sized.like;
+  else sized.io.clear_outputs();
+  Status status = run_plainly(inputs, scratch, cancel);
+  sized.like.clear();
+  if (status.ok()) {
+    sized.outputs = scratch.output_indices_;
+    sized.like = scratch.views_;
+  }
+  scratch.use_own();
+  scratch.shapes_known_ = false;  // views_ are of this size
   return status;
 }
 

@@ -1,6 +1,8 @@
 // Runs a model of several graphs, with a session for each.
 #include "backend/onnxruntime/graphs.h"
 
+#include <algorithm>
+
 #ifdef __SSE2__
 #include <xmmintrin.h>
 #endif
@@ -8,10 +10,11 @@
 namespace serval::ort {
 namespace {
 
-// One scratch per signature, made when the signature is first run.
+// One scratch per signature, made when the signature is first run; a single one if all signatures
+// share a graph (`only`, else null), into whose memory batches can then be gathered.
 class GraphsScratch final : public BackendScratch {
  public:
-  explicit GraphsScratch(size_t graphs) : scratches_(graphs) {}
+  GraphsScratch(size_t graphs, OrtModel* only) : only_(only), scratches_(graphs) {}
 
   std::span<const TensorView> outputs() const override {
     return current_ == nullptr ? std::span<const TensorView>() : current_->outputs();
@@ -19,14 +22,18 @@ class GraphsScratch final : public BackendScratch {
   void release_outputs() override {
     if (current_ != nullptr) current_->release_outputs();
   }
+  uint8_t* input_place(size_t index, size_t bytes) override {
+    return only_ == nullptr ? nullptr : choose(0, *only_).input_place(index, bytes);
+  }
   BackendScratch& choose(size_t index, OrtModel& graph) {
-    std::unique_ptr<BackendScratch>& scratch = scratches_[index];
+    std::unique_ptr<BackendScratch>& scratch = scratches_[only_ == nullptr ? index : 0];
     if (scratch == nullptr) scratch = graph.make_scratch();
     current_ = scratch.get();
     return *current_;
   }
 
  private:
+  OrtModel* const only_;
   std::vector<std::unique_ptr<BackendScratch>> scratches_;
   BackendScratch* current_ = nullptr;
 };
@@ -48,7 +55,9 @@ class FlushDenormals {
 }  // namespace
 
 std::unique_ptr<BackendScratch> OrtGraphs::make_scratch() {
-  return std::make_unique<GraphsScratch>(graphs_.size());
+  const bool same =
+      std::ranges::all_of(graphs_, [this](const auto& graph) { return graph == graphs_.front(); });
+  return std::make_unique<GraphsScratch>(graphs_.size(), same ? graphs_.front().get() : nullptr);
 }
 
 Status OrtGraphs::run(uint32_t signature, std::span<const TensorView> inputs,

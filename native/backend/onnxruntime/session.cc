@@ -238,12 +238,23 @@ OrtModel::OrtModel(const OrtRuntime& runtime, SessionHandle session, BackendMode
   }
 }
 
+void OrtModel::add_size(uint32_t rows, SessionHandle session) {
+  sizes_.push_back({rows, std::move(session)});
+}
+
 std::unique_ptr<BackendScratch> OrtModel::make_scratch() {
+  {
+    const std::lock_guard<std::mutex> lock(first_mutex_);
+    if (first_ != nullptr) return std::move(first_);
+  }
   std::unique_ptr<GpuIo> io;
   if (gpu_ != nullptr) {
     io = std::make_unique<GpuIo>(runtime_, *gpu_, session_.get(), input_names_.size());
   }
   auto scratch = std::make_unique<OrtScratch>(api_, input_names_.size(), std::move(io));
+  scratch->own_session_ = session_.get();
+  scratch->use_own();
+  scratch->sized_.resize(sizes_.size());
   if (graphs_ != nullptr) warm_graphs(*scratch);
   return scratch;
 }

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -51,6 +52,25 @@ struct GraphNames {
   std::vector<std::string> inputs, outputs;
 };
 
+// The session that runs batches of one size, for a model whose operators are planned by shape: no
+// other shape reaches it.
+struct SizedSession {
+  uint32_t rows = 0;
+  SessionHandle session;
+};
+
+// One scratch's memory for such a session.
+struct SizedRuns {
+  SizedRuns(const OrtRuntime& runtime, const GpuDevice& device, const SizedSession& of,
+            size_t inputs)
+      : session(of.session.get()), io(runtime, device, of.session.get(), inputs) {}
+
+  OrtSession* const session;
+  GpuIo io;
+  std::vector<uint32_t> outputs;  // indices, in the order of the latest request
+  std::vector<TensorView> like;   // types, shapes and sizes of these
+};
+
 // See BackendScratch. Keeps the runtime's input values (a view over the same address and shape
 // reuses its value), memory for small outputs (see OrtModel::run), and the options of its run,
 // through which the run can be ended; the default options would cost Run 25 ns more.
@@ -90,24 +110,32 @@ class OrtScratch final : public BackendScratch, private RunEnder {
   void drop_input(Input& input);
   void drop_outputs();
   void end_run() override;  // Implements RunEnder.
-  // Selects what the next run uses: a graph's memory, or the scratch's own.
+  // Selects what the next run uses: a graph's memory, a size's session, or the scratch's own.
   void use(GpuIo& io, OrtRunOptions* options) {
     io_ = &io;
     options_ = options;
   }
+  void use(SizedRuns& sized) {
+    io_ = &sized.io;
+    session_ = sized.session;
+  }
   void use_own() {
     io_ = gpu_.get();
     options_ = run_options_.get();
+    session_ = own_session_;
   }
   void forget_end();
 
   const OrtApi& api_;
   const std::unique_ptr<GpuIo> gpu_;
   RunOptionsHandle run_options_;  // holds null if memory was out: such a run cannot be ended
+  OrtSession* own_session_ = nullptr;
   GpuGraphs graphs_;
+  std::vector<std::unique_ptr<SizedRuns>> sized_;  // null: not used yet
   bool says_no_graph_ = false;        // set in its own run options: see OrtModel::make_scratch()
   GpuIo* io_ = nullptr;               // of the current run; null: not on a GPU
   OrtRunOptions* options_ = nullptr;  // of the current run
+  OrtSession* session_ = nullptr;     // of the current run
   std::vector<Input> inputs_;
   std::vector<const OrtValue*> input_values_;  // null: omitted
   std::vector<const char*> fed_names_;         // names of the present inputs, if some are absent
@@ -137,6 +165,12 @@ class OrtModel final : public BackendModel {
            GraphNames names = {}, std::unique_ptr<StateUses> states = nullptr,
            std::unique_ptr<GpuDevice> gpu = nullptr, std::vector<uint32_t> graph_rows = {});
 
+  // Adds a session for batches of that size. Before the first run.
+  void add_size(uint32_t rows, SessionHandle session);
+  // Makes the first instance's scratch, which records graphs and makes every session plan its
+  // shapes; completes info().device. The loading thread, before the first run.
+  void prepare(DeviceRuns device);
+
   const BackendModelInfo& info() const override { return info_; }
   std::unique_ptr<BackendScratch> make_scratch() override;
   Status run(uint32_t signature, std::span<const TensorView> inputs,
@@ -150,13 +184,16 @@ class OrtModel final : public BackendModel {
   Status bind_inputs(std::span<const TensorView> inputs, OrtScratch& scratch) const;
   void give_own_outputs(OrtScratch& scratch) const;
   void warm_graphs(OrtScratch& scratch);
-  void warm_graph(uint32_t rows, OrtScratch& scratch);
+  void warm_rows(uint32_t rows, OrtScratch& scratch);
   bool are_fixed(const OrtScratch& scratch) const;
   bool fits_gpu(std::span<const TensorView> inputs, std::span<const uint32_t> outputs) const;
   Status run_on_gpu(std::span<const TensorView> inputs, OrtScratch& scratch,
                     const CancelFlag* cancel);
   Status run_plainly(std::span<const TensorView> inputs, OrtScratch& scratch,
                      const CancelFlag* cancel);
+  SizedRuns* sized_runs(std::span<const TensorView> inputs, OrtScratch& scratch) const;
+  Status run_sized(SizedRuns& sized, std::span<const TensorView> inputs, OrtScratch& scratch,
+                   const CancelFlag* cancel);
   std::unique_lock<std::mutex> graph_turn() const;
   Status run_with_graphs(std::span<const TensorView> inputs, OrtScratch& scratch,
                          const CancelFlag* cancel);
@@ -192,6 +229,9 @@ class OrtModel final : public BackendModel {
   const std::unique_ptr<GpuDevice> gpu_;          // null: the runtime copies, if necessary
   std::atomic<bool> reuse_device_outputs_{true};  // like reuse_outputs_
   std::unique_ptr<GraphRules> graphs_;            // null: no CUDA graphs
+  std::vector<SizedSession> sizes_;               // empty: one session runs all
+  std::mutex first_mutex_;
+  std::unique_ptr<BackendScratch> first_;  // made by prepare(), for the first make_scratch()
 };
 
 }  // namespace serval::ort

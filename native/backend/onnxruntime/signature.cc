@@ -96,8 +96,8 @@ OrtStatus* read_dims(const OrtRuntime& runtime, const OrtTensorTypeAndShapeInfo*
 std::string instead_of(ONNXType kind, bool input) {
   if (input) {
     return kind == ONNX_TYPE_OPTIONAL
-               ? "; change the model to accept the tensor itself, or give the input a default (an "
-                 "initializer of its name)"
+               ? "; change the model to accept optional(tensor), or a tensor "
+                 "with a default (an initializer of its name)"
                : "; change the model to accept a tensor and create the " +
                      std::string(value_kind(kind)) + " from it (SplitToSequence)";
   }
@@ -111,6 +111,20 @@ struct ReadTensor {
   TensorSpec spec;
   ONNXType kind = ONNX_TYPE_UNKNOWN;
 };
+
+// For a type of optional(tensor), returns the tensor's type in `contained`, which owns it; else
+// leaves `contained` empty. Requests send the tensor itself, or omit the input.
+OrtStatus* read_contained(const OrtApi& api, const OrtTypeInfo* type, TypeInfoHandle& contained) {
+  const OrtOptionalTypeInfo* optional = nullptr;  // owned by `type`
+  OrtStatus* failed = api.CastTypeInfoToOptionalTypeInfo(type, &optional);
+  if (failed != nullptr || optional == nullptr) return failed;
+  failed = api.GetOptionalContainedTypeInfo(optional, contained.out());
+  if (failed != nullptr) return failed;
+  ONNXType kind = ONNX_TYPE_UNKNOWN;
+  failed = api.GetOnnxTypeFromTypeInfo(contained.get(), &kind);
+  if (failed == nullptr && kind != ONNX_TYPE_TENSOR) contained.reset();
+  return failed;
+}
 
 // Reads tensor `index`. `failed` receives a failed call's status; an unsupported element type is an
 // error.
@@ -128,11 +142,20 @@ Status read_tensor(const OrtRuntime& runtime, const OrtSession& session, const S
   TypeInfoHandle type(&api);
   failed = (api.*side.type)(&session, index, type.out());
   if (failed == nullptr) failed = api.GetOnnxTypeFromTypeInfo(type.get(), &read.kind);
+  TypeInfoHandle contained(&api);
+  if (failed == nullptr && read.kind == ONNX_TYPE_OPTIONAL && &side == &kInputs) {
+    failed = read_contained(api, type.get(), contained);
+  }
   if (failed != nullptr) return take_error(api, failed, ErrorCode::ModelInvalid, what);
+  if (contained.get() != nullptr) {
+    read.kind = ONNX_TYPE_TENSOR;
+    spec.may_be_absent = true;
+  }
   if (read.kind != ONNX_TYPE_TENSOR) return ok_status();
-  const OrtTensorTypeAndShapeInfo* shape = nullptr;  // owned by `type`
+  const OrtTypeInfo* tensor = contained.get() != nullptr ? contained.get() : type.get();
+  const OrtTensorTypeAndShapeInfo* shape = nullptr;  // owned by `tensor`
   ONNXTensorElementDataType element = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
-  failed = api.CastTypeInfoToTensorInfo(type.get(), &shape);
+  failed = api.CastTypeInfoToTensorInfo(tensor, &shape);
   if (failed == nullptr) failed = api.GetTensorElementType(shape, &element);
   if (failed == nullptr) failed = read_dims(runtime, shape, spec);
   if (failed != nullptr) return take_error(api, failed, ErrorCode::ModelInvalid, what);
@@ -163,6 +186,7 @@ Status count_of(const OrtRuntime& runtime, const OrtSession& session, const Side
 Status read_inputs(const OrtRuntime& runtime, const OrtSession& session,
                    std::vector<TensorSpec>& specs) {
   size_t count = 0;
+  std::vector<TensorSpec> optional;
   Status status = count_of(runtime, session, kInputs, count);
   for (size_t i = 0; status.ok() && i < count; ++i) {
     ReadTensor read;
@@ -172,8 +196,9 @@ Status read_inputs(const OrtRuntime& runtime, const OrtSession& session,
                                value_kind(read.kind) + "; only tensors are served" +
                                instead_of(read.kind, true));
     }
-    specs.push_back(std::move(read.spec));
+    (read.spec.may_be_absent ? optional : specs).push_back(std::move(read.spec));
   }
+  std::ranges::move(optional, std::back_inserter(specs));
   return status;
 }
 

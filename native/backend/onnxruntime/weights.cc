@@ -313,6 +313,7 @@ Result<ReadModel> read_model(const std::string& path) {
   }
   model.custom_ops = guarded.value().custom_ops;
   model.fusions_off = fusions_to_disable(given);
+  model.shapes = device_shapes(given);
   if (guarded.value().guards > 0) model.bytes = std::move(guarded.value().bytes);
   // Uses the original graph: guards return their input unchanged.
   std::deque<std::vector<uint8_t>> kept;

@@ -8,6 +8,7 @@
 #include "backend/backend.h"
 #include "backend/onnx/class_maps.h"
 #include "backend/onnx/contexts.h"
+#include "backend/onnx/device_shapes.h"
 #include "backend/onnxruntime/error.h"
 #include "backend/onnxruntime/library.h"
 #include "base/buffer.h"
@@ -23,6 +24,7 @@ struct ReadModel {
   std::vector<ClassOutput> classes;    // outputs that were maps
   std::string fusions_off;             // graph optimizers that would break it (onnx/fusions.h)
   std::vector<ContextNode> contexts;   // parts that providers compiled beforehand
+  DeviceShapes shapes;
   RowsProof rows;
 };
 

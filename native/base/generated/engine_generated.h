@@ -66,6 +66,9 @@ struct ModelSpecBuilder;
 struct ProviderNodes;
 struct ProviderNodesBuilder;
 
+struct DeviceRuns;
+struct DeviceRunsBuilder;
+
 struct ModelInfo;
 struct ModelInfoBuilder;
 
@@ -206,7 +209,8 @@ struct TensorSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_UNCHECKED = 14,
     VT_RANKS = 16,
     VT_DEFAULT_PROTO = 18,
-    VT_LABELS = 20
+    VT_LABELS = 20,
+    VT_IN_CONFIG = 22
   };
   const flatbuffers::String *name() const {
     return GetPointer<const flatbuffers::String *>(VT_NAME);
@@ -235,6 +239,9 @@ struct TensorSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *labels() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *>(VT_LABELS);
   }
+  flatbuffers::Optional<bool> in_config() const {
+    return GetOptional<uint8_t, bool>(VT_IN_CONFIG);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyOffsetRequired(verifier, VT_NAME) &&
@@ -254,6 +261,7 @@ struct TensorSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyOffset(verifier, VT_LABELS) &&
            verifier.VerifyVector(labels()) &&
            verifier.VerifyVectorOfStrings(labels()) &&
+           VerifyField<uint8_t>(verifier, VT_IN_CONFIG, 1) &&
            verifier.EndTable();
   }
 };
@@ -289,6 +297,9 @@ struct TensorSpecBuilder {
   void add_labels(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> labels) {
     fbb_.AddOffset(TensorSpec::VT_LABELS, labels);
   }
+  void add_in_config(bool in_config) {
+    fbb_.AddElement<uint8_t>(TensorSpec::VT_IN_CONFIG, static_cast<uint8_t>(in_config));
+  }
   explicit TensorSpecBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -311,7 +322,8 @@ inline flatbuffers::Offset<TensorSpec> CreateTensorSpec(
     flatbuffers::Optional<bool> unchecked = flatbuffers::nullopt,
     flatbuffers::Offset<serval::fb::RankRule> ranks = 0,
     flatbuffers::Offset<flatbuffers::Vector<uint8_t>> default_proto = 0,
-    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> labels = 0) {
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> labels = 0,
+    flatbuffers::Optional<bool> in_config = flatbuffers::nullopt) {
   TensorSpecBuilder builder_(_fbb);
   builder_.add_labels(labels);
   builder_.add_default_proto(default_proto);
@@ -319,6 +331,7 @@ inline flatbuffers::Offset<TensorSpec> CreateTensorSpec(
   builder_.add_symbols(symbols);
   builder_.add_shape(shape);
   builder_.add_name(name);
+  if(in_config) { builder_.add_in_config(*in_config); }
   if(unchecked) { builder_.add_unchecked(*unchecked); }
   builder_.add_unknown_rank(unknown_rank);
   builder_.add_datatype(datatype);
@@ -335,7 +348,8 @@ inline flatbuffers::Offset<TensorSpec> CreateTensorSpecDirect(
     flatbuffers::Optional<bool> unchecked = flatbuffers::nullopt,
     flatbuffers::Offset<serval::fb::RankRule> ranks = 0,
     const std::vector<uint8_t> *default_proto = nullptr,
-    const std::vector<flatbuffers::Offset<flatbuffers::String>> *labels = nullptr) {
+    const std::vector<flatbuffers::Offset<flatbuffers::String>> *labels = nullptr,
+    flatbuffers::Optional<bool> in_config = flatbuffers::nullopt) {
   auto name__ = name ? _fbb.CreateString(name) : 0;
   auto shape__ = shape ? _fbb.CreateVector<int64_t>(*shape) : 0;
   auto symbols__ = symbols ? _fbb.CreateVector<flatbuffers::Offset<flatbuffers::String>>(*symbols) : 0;
@@ -351,7 +365,8 @@ inline flatbuffers::Offset<TensorSpec> CreateTensorSpecDirect(
       unchecked,
       ranks,
       default_proto__,
-      labels__);
+      labels__,
+      in_config);
 }
 
 struct Signature FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
@@ -883,7 +898,8 @@ struct BatchPolicy FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_SPLIT = 16,
     VT_PAD_INNER = 18,
     VT_PRESERVE_ORDERING = 20,
-    VT_ONLY_IF_BATCHABLE = 22
+    VT_ONLY_IF_BATCHABLE = 22,
+    VT_ANY_ROWS = 24
   };
   serval::fb::BatchMode mode() const {
     return static_cast<serval::fb::BatchMode>(GetField<uint8_t>(VT_MODE, 0));
@@ -915,6 +931,9 @@ struct BatchPolicy FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   bool only_if_batchable() const {
     return GetField<uint8_t>(VT_ONLY_IF_BATCHABLE, 0) != 0;
   }
+  bool any_rows() const {
+    return GetField<uint8_t>(VT_ANY_ROWS, 0) != 0;
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint8_t>(verifier, VT_MODE, 1) &&
@@ -929,6 +948,7 @@ struct BatchPolicy FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyField<uint8_t>(verifier, VT_PAD_INNER, 1) &&
            VerifyField<uint8_t>(verifier, VT_PRESERVE_ORDERING, 1) &&
            VerifyField<uint8_t>(verifier, VT_ONLY_IF_BATCHABLE, 1) &&
+           VerifyField<uint8_t>(verifier, VT_ANY_ROWS, 1) &&
            verifier.EndTable();
   }
 };
@@ -967,6 +987,9 @@ struct BatchPolicyBuilder {
   void add_only_if_batchable(bool only_if_batchable) {
     fbb_.AddElement<uint8_t>(BatchPolicy::VT_ONLY_IF_BATCHABLE, static_cast<uint8_t>(only_if_batchable), 0);
   }
+  void add_any_rows(bool any_rows) {
+    fbb_.AddElement<uint8_t>(BatchPolicy::VT_ANY_ROWS, static_cast<uint8_t>(any_rows), 0);
+  }
   explicit BatchPolicyBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -989,13 +1012,15 @@ inline flatbuffers::Offset<BatchPolicy> CreateBatchPolicy(
     bool split = false,
     bool pad_inner = false,
     bool preserve_ordering = false,
-    bool only_if_batchable = false) {
+    bool only_if_batchable = false,
+    bool any_rows = false) {
   BatchPolicyBuilder builder_(_fbb);
   builder_.add_delay_us(delay_us);
   builder_.add_allowed_rows(allowed_rows);
   builder_.add_preferred_rows(preferred_rows);
   builder_.add_request_rows_max(request_rows_max);
   builder_.add_rows_max(rows_max);
+  builder_.add_any_rows(any_rows);
   builder_.add_only_if_batchable(only_if_batchable);
   builder_.add_preserve_ordering(preserve_ordering);
   builder_.add_pad_inner(pad_inner);
@@ -1015,7 +1040,8 @@ inline flatbuffers::Offset<BatchPolicy> CreateBatchPolicyDirect(
     bool split = false,
     bool pad_inner = false,
     bool preserve_ordering = false,
-    bool only_if_batchable = false) {
+    bool only_if_batchable = false,
+    bool any_rows = false) {
   auto preferred_rows__ = preferred_rows ? _fbb.CreateVector<uint32_t>(*preferred_rows) : 0;
   auto allowed_rows__ = allowed_rows ? _fbb.CreateVector<uint32_t>(*allowed_rows) : 0;
   return serval::fb::CreateBatchPolicy(
@@ -1029,7 +1055,8 @@ inline flatbuffers::Offset<BatchPolicy> CreateBatchPolicyDirect(
       split,
       pad_inner,
       preserve_ordering,
-      only_if_batchable);
+      only_if_batchable,
+      any_rows);
 }
 
 struct QueuePolicy FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
@@ -1162,7 +1189,8 @@ struct TensorOverride FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_NAME = 4,
     VT_DIMS = 6,
     VT_MODEL_DIMS = 8,
-    VT_LABELS = 10
+    VT_LABELS = 10,
+    VT_OPTIONAL = 12
   };
   const flatbuffers::String *name() const {
     return GetPointer<const flatbuffers::String *>(VT_NAME);
@@ -1176,6 +1204,9 @@ struct TensorOverride FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *labels() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *>(VT_LABELS);
   }
+  bool optional() const {
+    return GetField<uint8_t>(VT_OPTIONAL, 0) != 0;
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyOffsetRequired(verifier, VT_NAME) &&
@@ -1187,6 +1218,7 @@ struct TensorOverride FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyOffset(verifier, VT_LABELS) &&
            verifier.VerifyVector(labels()) &&
            verifier.VerifyVectorOfStrings(labels()) &&
+           VerifyField<uint8_t>(verifier, VT_OPTIONAL, 1) &&
            verifier.EndTable();
   }
 };
@@ -1207,6 +1239,9 @@ struct TensorOverrideBuilder {
   void add_labels(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> labels) {
     fbb_.AddOffset(TensorOverride::VT_LABELS, labels);
   }
+  void add_optional(bool optional) {
+    fbb_.AddElement<uint8_t>(TensorOverride::VT_OPTIONAL, static_cast<uint8_t>(optional), 0);
+  }
   explicit TensorOverrideBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -1224,12 +1259,14 @@ inline flatbuffers::Offset<TensorOverride> CreateTensorOverride(
     flatbuffers::Offset<flatbuffers::String> name = 0,
     flatbuffers::Offset<flatbuffers::Vector<int64_t>> dims = 0,
     flatbuffers::Offset<flatbuffers::Vector<int64_t>> model_dims = 0,
-    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> labels = 0) {
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> labels = 0,
+    bool optional = false) {
   TensorOverrideBuilder builder_(_fbb);
   builder_.add_labels(labels);
   builder_.add_model_dims(model_dims);
   builder_.add_dims(dims);
   builder_.add_name(name);
+  builder_.add_optional(optional);
   return builder_.Finish();
 }
 
@@ -1238,7 +1275,8 @@ inline flatbuffers::Offset<TensorOverride> CreateTensorOverrideDirect(
     const char *name = nullptr,
     const std::vector<int64_t> *dims = nullptr,
     const std::vector<int64_t> *model_dims = nullptr,
-    const std::vector<flatbuffers::Offset<flatbuffers::String>> *labels = nullptr) {
+    const std::vector<flatbuffers::Offset<flatbuffers::String>> *labels = nullptr,
+    bool optional = false) {
   auto name__ = name ? _fbb.CreateString(name) : 0;
   auto dims__ = dims ? _fbb.CreateVector<int64_t>(*dims) : 0;
   auto model_dims__ = model_dims ? _fbb.CreateVector<int64_t>(*model_dims) : 0;
@@ -1248,7 +1286,8 @@ inline flatbuffers::Offset<TensorOverride> CreateTensorOverrideDirect(
       name__,
       dims__,
       model_dims__,
-      labels__);
+      labels__,
+      optional);
 }
 
 struct KeyValue FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
@@ -1486,7 +1525,8 @@ struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_STATES = 60,
     VT_EXTENDED_V2 = 62,
     VT_GRAPH_ROWS = 64,
-    VT_SERVER_OPTIONS = 66
+    VT_SERVER_OPTIONS = 66,
+    VT_GRAPH_USE = 68
   };
   const flatbuffers::String *name() const {
     return GetPointer<const flatbuffers::String *>(VT_NAME);
@@ -1584,6 +1624,9 @@ struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const flatbuffers::Vector<flatbuffers::Offset<serval::fb::ServerOptions>> *server_options() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<serval::fb::ServerOptions>> *>(VT_SERVER_OPTIONS);
   }
+  serval::fb::GraphUse graph_use() const {
+    return static_cast<serval::fb::GraphUse>(GetField<uint8_t>(VT_GRAPH_USE, 0));
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyOffsetRequired(verifier, VT_NAME) &&
@@ -1646,6 +1689,7 @@ struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyOffset(verifier, VT_SERVER_OPTIONS) &&
            verifier.VerifyVector(server_options()) &&
            verifier.VerifyVectorOfTables(server_options()) &&
+           VerifyField<uint8_t>(verifier, VT_GRAPH_USE, 1) &&
            verifier.EndTable();
   }
 };
@@ -1750,6 +1794,9 @@ struct ModelSpecBuilder {
   void add_server_options(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::ServerOptions>>> server_options) {
     fbb_.AddOffset(ModelSpec::VT_SERVER_OPTIONS, server_options);
   }
+  void add_graph_use(serval::fb::GraphUse graph_use) {
+    fbb_.AddElement<uint8_t>(ModelSpec::VT_GRAPH_USE, static_cast<uint8_t>(graph_use), 0);
+  }
   explicit ModelSpecBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -1796,7 +1843,8 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpec(
     flatbuffers::Offset<flatbuffers::Vector<uint32_t>> states = 0,
     bool extended_v2 = false,
     flatbuffers::Offset<flatbuffers::Vector<uint32_t>> graph_rows = 0,
-    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::ServerOptions>>> server_options = 0) {
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::ServerOptions>>> server_options = 0,
+    serval::fb::GraphUse graph_use = serval::fb::GraphUse::Required) {
   ModelSpecBuilder builder_(_fbb);
   builder_.add_null_delay_us(null_delay_us);
   builder_.add_version(version);
@@ -1827,6 +1875,7 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpec(
   builder_.add_path(path);
   builder_.add_backend(backend);
   builder_.add_name(name);
+  builder_.add_graph_use(graph_use);
   builder_.add_extended_v2(extended_v2);
   builder_.add_batch_dim(batch_dim);
   builder_.add_exec_mode(exec_mode);
@@ -1866,7 +1915,8 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpecDirect(
     const std::vector<uint32_t> *states = nullptr,
     bool extended_v2 = false,
     const std::vector<uint32_t> *graph_rows = nullptr,
-    const std::vector<flatbuffers::Offset<serval::fb::ServerOptions>> *server_options = nullptr) {
+    const std::vector<flatbuffers::Offset<serval::fb::ServerOptions>> *server_options = nullptr,
+    serval::fb::GraphUse graph_use = serval::fb::GraphUse::Required) {
   auto name__ = name ? _fbb.CreateString(name) : 0;
   auto backend__ = backend ? _fbb.CreateString(backend) : 0;
   auto path__ = path ? _fbb.CreateString(path) : 0;
@@ -1916,7 +1966,8 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpecDirect(
       states__,
       extended_v2,
       graph_rows__,
-      server_options__);
+      server_options__,
+      graph_use);
 }
 
 struct ProviderNodes FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
@@ -1983,6 +2034,97 @@ inline flatbuffers::Offset<ProviderNodes> CreateProviderNodesDirect(
       nodes);
 }
 
+struct DeviceRuns FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef DeviceRunsBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_GRAPH_ROWS = 4,
+    VT_GRAPH_BYTES = 6,
+    VT_FIXED_ROWS = 8,
+    VT_WHY = 10
+  };
+  const flatbuffers::Vector<uint32_t> *graph_rows() const {
+    return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_GRAPH_ROWS);
+  }
+  int64_t graph_bytes() const {
+    return GetField<int64_t>(VT_GRAPH_BYTES, 0);
+  }
+  const flatbuffers::Vector<uint32_t> *fixed_rows() const {
+    return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_FIXED_ROWS);
+  }
+  const flatbuffers::String *why() const {
+    return GetPointer<const flatbuffers::String *>(VT_WHY);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyOffset(verifier, VT_GRAPH_ROWS) &&
+           verifier.VerifyVector(graph_rows()) &&
+           VerifyField<int64_t>(verifier, VT_GRAPH_BYTES, 8) &&
+           VerifyOffset(verifier, VT_FIXED_ROWS) &&
+           verifier.VerifyVector(fixed_rows()) &&
+           VerifyOffset(verifier, VT_WHY) &&
+           verifier.VerifyString(why()) &&
+           verifier.EndTable();
+  }
+};
+
+struct DeviceRunsBuilder {
+  typedef DeviceRuns Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_graph_rows(flatbuffers::Offset<flatbuffers::Vector<uint32_t>> graph_rows) {
+    fbb_.AddOffset(DeviceRuns::VT_GRAPH_ROWS, graph_rows);
+  }
+  void add_graph_bytes(int64_t graph_bytes) {
+    fbb_.AddElement<int64_t>(DeviceRuns::VT_GRAPH_BYTES, graph_bytes, 0);
+  }
+  void add_fixed_rows(flatbuffers::Offset<flatbuffers::Vector<uint32_t>> fixed_rows) {
+    fbb_.AddOffset(DeviceRuns::VT_FIXED_ROWS, fixed_rows);
+  }
+  void add_why(flatbuffers::Offset<flatbuffers::String> why) {
+    fbb_.AddOffset(DeviceRuns::VT_WHY, why);
+  }
+  explicit DeviceRunsBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<DeviceRuns> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<DeviceRuns>(end);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<DeviceRuns> CreateDeviceRuns(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    flatbuffers::Offset<flatbuffers::Vector<uint32_t>> graph_rows = 0,
+    int64_t graph_bytes = 0,
+    flatbuffers::Offset<flatbuffers::Vector<uint32_t>> fixed_rows = 0,
+    flatbuffers::Offset<flatbuffers::String> why = 0) {
+  DeviceRunsBuilder builder_(_fbb);
+  builder_.add_graph_bytes(graph_bytes);
+  builder_.add_why(why);
+  builder_.add_fixed_rows(fixed_rows);
+  builder_.add_graph_rows(graph_rows);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<DeviceRuns> CreateDeviceRunsDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    const std::vector<uint32_t> *graph_rows = nullptr,
+    int64_t graph_bytes = 0,
+    const std::vector<uint32_t> *fixed_rows = nullptr,
+    const char *why = nullptr) {
+  auto graph_rows__ = graph_rows ? _fbb.CreateVector<uint32_t>(*graph_rows) : 0;
+  auto fixed_rows__ = fixed_rows ? _fbb.CreateVector<uint32_t>(*fixed_rows) : 0;
+  auto why__ = why ? _fbb.CreateString(why) : 0;
+  return serval::fb::CreateDeviceRuns(
+      _fbb,
+      graph_rows__,
+      graph_bytes,
+      fixed_rows__,
+      why__);
+}
+
 struct ModelInfo FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef ModelInfoBuilder Builder;
   enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
@@ -2003,7 +2145,8 @@ struct ModelInfo FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_BATCH_FINDING = 32,
     VT_NOTES = 34,
     VT_NODES = 36,
-    VT_ROWS = 38
+    VT_ROWS = 38,
+    VT_DEVICE = 40
   };
   uint32_t handle() const {
     return GetField<uint32_t>(VT_HANDLE, 0);
@@ -2059,6 +2202,9 @@ struct ModelInfo FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const flatbuffers::Vector<flatbuffers::Offset<serval::fb::RowsFinding>> *rows() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<serval::fb::RowsFinding>> *>(VT_ROWS);
   }
+  const serval::fb::DeviceRuns *device() const {
+    return GetPointer<const serval::fb::DeviceRuns *>(VT_DEVICE);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint32_t>(verifier, VT_HANDLE, 4) &&
@@ -2096,6 +2242,8 @@ struct ModelInfo FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyOffset(verifier, VT_ROWS) &&
            verifier.VerifyVector(rows()) &&
            verifier.VerifyVectorOfTables(rows()) &&
+           VerifyOffset(verifier, VT_DEVICE) &&
+           verifier.VerifyTable(device()) &&
            verifier.EndTable();
   }
 };
@@ -2158,6 +2306,9 @@ struct ModelInfoBuilder {
   void add_rows(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::RowsFinding>>> rows) {
     fbb_.AddOffset(ModelInfo::VT_ROWS, rows);
   }
+  void add_device(flatbuffers::Offset<serval::fb::DeviceRuns> device) {
+    fbb_.AddOffset(ModelInfo::VT_DEVICE, device);
+  }
   explicit ModelInfoBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -2188,11 +2339,13 @@ inline flatbuffers::Offset<ModelInfo> CreateModelInfo(
     flatbuffers::Offset<flatbuffers::String> batch_finding = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> notes = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::ProviderNodes>>> nodes = 0,
-    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::RowsFinding>>> rows = 0) {
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::RowsFinding>>> rows = 0,
+    flatbuffers::Offset<serval::fb::DeviceRuns> device = 0) {
   ModelInfoBuilder builder_(_fbb);
   builder_.add_load_us(load_us);
   builder_.add_file_bytes(file_bytes);
   builder_.add_model_version(model_version);
+  builder_.add_device(device);
   builder_.add_rows(rows);
   builder_.add_nodes(nodes);
   builder_.add_notes(notes);
@@ -2230,7 +2383,8 @@ inline flatbuffers::Offset<ModelInfo> CreateModelInfoDirect(
     const char *batch_finding = nullptr,
     const std::vector<flatbuffers::Offset<flatbuffers::String>> *notes = nullptr,
     const std::vector<flatbuffers::Offset<serval::fb::ProviderNodes>> *nodes = nullptr,
-    const std::vector<flatbuffers::Offset<serval::fb::RowsFinding>> *rows = nullptr) {
+    const std::vector<flatbuffers::Offset<serval::fb::RowsFinding>> *rows = nullptr,
+    flatbuffers::Offset<serval::fb::DeviceRuns> device = 0) {
   auto signatures__ = signatures ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::Signature>>(*signatures) : 0;
   auto producer__ = producer ? _fbb.CreateString(producer) : 0;
   auto graph_name__ = graph_name ? _fbb.CreateString(graph_name) : 0;
@@ -2261,7 +2415,8 @@ inline flatbuffers::Offset<ModelInfo> CreateModelInfoDirect(
       batch_finding__,
       notes__,
       nodes__,
-      rows__);
+      rows__,
+      device);
 }
 
 struct VersionRoute FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {

@@ -270,11 +270,12 @@ enum class ListenerEvent : uint8_t {
   Data = 11,
   Failed = 12,
   Refused = 13,
+  ThreadAdded = 14,
   MIN = Open,
-  MAX = Refused
+  MAX = ThreadAdded
 };
 
-inline const ListenerEvent (&EnumValuesListenerEvent())[14] {
+inline const ListenerEvent (&EnumValuesListenerEvent())[15] {
   static const ListenerEvent values[] = {
     ListenerEvent::Open,
     ListenerEvent::Message,
@@ -289,13 +290,14 @@ inline const ListenerEvent (&EnumValuesListenerEvent())[14] {
     ListenerEvent::Request,
     ListenerEvent::Data,
     ListenerEvent::Failed,
-    ListenerEvent::Refused
+    ListenerEvent::Refused,
+    ListenerEvent::ThreadAdded
   };
   return values;
 }
 
 inline const char * const *EnumNamesListenerEvent() {
-  static const char * const names[15] = {
+  static const char * const names[16] = {
     "Open",
     "Message",
     "HalfClosed",
@@ -310,13 +312,14 @@ inline const char * const *EnumNamesListenerEvent() {
     "Data",
     "Failed",
     "Refused",
+    "ThreadAdded",
     nullptr
   };
   return names;
 }
 
 inline const char *EnumNameListenerEvent(ListenerEvent e) {
-  if (flatbuffers::IsOutRange(e, ListenerEvent::Open, ListenerEvent::Refused)) return "";
+  if (flatbuffers::IsOutRange(e, ListenerEvent::Open, ListenerEvent::ThreadAdded)) return "";
   const size_t index = static_cast<size_t>(e);
   return EnumNamesListenerEvent()[index];
 }
@@ -766,6 +769,39 @@ inline const char *EnumNameTimeoutAction(TimeoutAction e) {
   if (flatbuffers::IsOutRange(e, TimeoutAction::Reject, TimeoutAction::Delay)) return "";
   const size_t index = static_cast<size_t>(e);
   return EnumNamesTimeoutAction()[index];
+}
+
+enum class GraphUse : uint8_t {
+  Required = 0,
+  Optional = 1,
+  Known = 2,
+  MIN = Required,
+  MAX = Known
+};
+
+inline const GraphUse (&EnumValuesGraphUse())[3] {
+  static const GraphUse values[] = {
+    GraphUse::Required,
+    GraphUse::Optional,
+    GraphUse::Known
+  };
+  return values;
+}
+
+inline const char * const *EnumNamesGraphUse() {
+  static const char * const names[4] = {
+    "Required",
+    "Optional",
+    "Known",
+    nullptr
+  };
+  return names;
+}
+
+inline const char *EnumNameGraphUse(GraphUse e) {
+  if (flatbuffers::IsOutRange(e, GraphUse::Required, GraphUse::Known)) return "";
+  const size_t index = static_cast<size_t>(e);
+  return EnumNamesGraphUse()[index];
 }
 
 enum class MissingPart : uint8_t {

@@ -59,6 +59,7 @@ struct BatchPolicy {
   bool pad_inner = false;  // trailing dims are zero-padded to the largest instead of separated
   bool preserve_ordering = false;  // responses keep the order of the requests
   bool only_if_batchable = false;  // Off unless the first dim of every input and output is free.
+  bool any_rows = false;  // never padded, even if the model's operators plan each shape
 };
 
 template <typename Table, typename Visit>
@@ -73,6 +74,7 @@ void each_member(const Table& from, BatchPolicy& to, Visit visit) {
   visit(from.pad_inner(), to.pad_inner);
   visit(from.preserve_ordering(), to.preserve_ordering);
   visit(from.only_if_batchable(), to.only_if_batchable);
+  visit(from.any_rows(), to.any_rows);
 }
 
 struct QueuePolicy {
@@ -108,6 +110,7 @@ struct TensorOverride {
   std::vector<int64_t> dims;  // the clients' shape, including the batch dim; -1 = free
   std::vector<int64_t> model_dims;  // the model's shape (reshape); empty = dims
   std::vector<std::string> labels;  // outputs: classification labels by index
+  bool optional = false;  // inputs: a request may omit it
 };
 
 template <typename Table, typename Visit>
@@ -116,6 +119,7 @@ void each_member(const Table& from, TensorOverride& to, Visit visit) {
   visit(from.dims(), to.dims);
   visit(from.model_dims(), to.model_dims);
   visit(from.labels(), to.labels);
+  visit(from.optional(), to.optional);
 }
 
 struct Provider {
@@ -139,6 +143,22 @@ template <typename Table, typename Visit>
 void each_member(const Table& from, ProviderNodes& to, Visit visit) {
   visit(from.provider(), to.provider);
   visit(from.nodes(), to.nodes);
+}
+
+// How a model runs on a GPU. Each instance records its own graphs; these are the first one's.
+struct DeviceRuns {
+  std::vector<uint32_t> graph_rows;  // batch sizes recorded at load; 0 = a model without a batch
+  int64_t graph_bytes = 0;  // device memory that they took
+  std::vector<uint32_t> fixed_rows;  // ascending; batches are padded to these sizes; empty = to none
+  std::string why;  // why sizes are fixed, or why there are no graphs
+};
+
+template <typename Table, typename Visit>
+void each_member(const Table& from, DeviceRuns& to, Visit visit) {
+  visit(from.graph_rows(), to.graph_rows);
+  visit(from.graph_bytes(), to.graph_bytes);
+  visit(from.fixed_rows(), to.fixed_rows);
+  visit(from.why(), to.why);
 }
 
 }  // namespace serval

@@ -37,8 +37,12 @@ Engine::Engine(EngineOptions options)
       quick_("sv-quick", 1, false),
       inflating_("sv-inflate", kInflateThreads, false),
       freeing_("sv-free", 1, false),
-      trimmer_(budget_, [this] { poke_lanes(true); }) {
-  budget_->blocks().on_first_block([this] { trimmer_.note(); });
+      trimmer_(
+          budget_, [this] { poke_lanes(true); },
+          [this] {
+            for (const auto& [name, backend] : backends_) backend->release_unused();
+          }) {
+  budget_->on_first_kept([this] { trimmer_.note(); });
   gpu::PinnedPool::process().set_limit(options_.pinned_pool_bytes);
   const size_t slash = options_.onnxruntime_library.rfind('/');
   if (slash != std::string::npos) {  // `serval gpu install` puts CUDA's beside it
@@ -61,9 +65,9 @@ Engine::~Engine() {
   quick_.finish();
   inflating_.finish();
   freeing_.finish();
-  budget_->blocks().on_first_block({});
+  budget_->on_first_kept({});
   trimmer_.finish();
-  budget_->blocks().drop_unused(0);
+  budget_->drop_unused(0);
 }
 
 std::shared_ptr<Engine> Engine::acquire(const EngineOptions& options) {
@@ -163,7 +167,8 @@ Result<std::shared_ptr<Model>> Engine::load_model(ModelSpec spec) {
   const uint64_t start = now_ns();
   Result<std::vector<std::shared_ptr<BackendModel>>> replicas = load_replicas(spec);
   if (!replicas.ok()) return std::move(replicas.error());
-  Result<ModelShapes> shapes = ModelShapes::make(spec, replicas.value()[0]->info().signatures);
+  Result<ModelShapes> shapes = ModelShapes::make(spec, replicas.value()[0]->info().signatures,
+                                                 replicas.value()[0]->info().table.get());
   if (!shapes.ok()) return std::move(shapes.error());
   BatchFinding finding = probe_batching(spec, shapes.value(), *replicas.value()[0]);
   const auto load_us = static_cast<int64_t>((now_ns() - start) / 1000);
@@ -173,7 +178,7 @@ Result<std::shared_ptr<Model>> Engine::load_model(ModelSpec spec) {
   auto model = std::make_shared<Model>(
       handle, std::move(spec), std::move(replicas.value()), std::move(shapes.value()), load_us,
       ModelServices{&access_log_, options_.records, budget_.get(), &timer_, options_.start_thread,
-                    &tracer_, &request_log_, &shared_regions_},
+                    &tracer_, &request_log_, &shared_regions_, &trimmer_},
       std::move(finding));
   model->trace_sampler().store(tracer_.sampler_of(model->spec().name));
   next->models = published_->models.with(handle, model);

@@ -95,6 +95,30 @@ void write_device_bytes(const Published& published, MetricsWriter& writer) {
   });
 }
 
+// Writes the CUDA graphs that models recorded when they loaded, for each of their devices; nothing
+// if no model runs on a GPU.
+void write_graphs(const Published& published, MetricsWriter& writer) {
+  const auto family = [&](std::string_view name, std::string_view help, const auto& value) {
+    bool began = false;
+    published.models.each([&](Model& model) {
+      if (!model.info().on_gpu) return;
+      uint64_t sum = 0;
+      for (size_t i = 0; i < model.replica_count(); ++i) {
+        sum += static_cast<uint64_t>(value(model.replica(i).backend().info().device_runs));
+      }
+      if (!std::exchange(began, true)) writer.family(name, "gauge", help);
+      writer.sample(name,
+                    metric_label("model", model.spec().name) + "," +
+                        metric_label("version", model.version_text()),
+                    sum);
+    });
+  };
+  family("serval_cuda_graphs", "CUDA graphs that an instance of the model recorded at load",
+         [](const DeviceRuns& runs) { return runs.graph_rows.size(); });
+  family("serval_cuda_graph_bytes", "GPU memory allocated while these graphs were recorded",
+         [](const DeviceRuns& runs) { return runs.graph_bytes; });
+}
+
 void write_trace_metrics(const Tracer& tracer, MetricsWriter& writer) {
   writer.family("serval_trace_requests_total", "counter", "Requests that were traced");
   writer.plain_sample("serval_trace_requests_total", std::to_string(tracer.recorded()));
@@ -157,6 +181,7 @@ bool write_metrics(MetricsKind kind, const MetricsSources& from, ByteBuffer& out
   write_request_log_metrics(from.logged, writer);
   write_model_bytes(from.published, writer);
   write_device_bytes(from.published, writer);
+  write_graphs(from.published, writer);
   if (from.tracer.was_on()) write_trace_metrics(from.tracer, writer);
   write_isolated_metrics(processes, writer);
   from.server_stats.write(writer);

@@ -125,7 +125,7 @@ void Batcher::run_alone(Batch& batch, Member& member, Replica& replica) {
       ran = BatchRecord{member.rows, padding, member.times.input_ns, member.times.infer_ns, 0};
     }
   }
-  model_.counters().compute_ns.fetch_add(member.times.infer_ns, std::memory_order_relaxed);
+  model_.count_run(member.times.infer_ns);
   if (!done.ok()) done = blame_shared(member.decoded, std::move(done));
   if (done.ok()) {
     const Stopwatch watch;
@@ -218,7 +218,7 @@ bool Batcher::run_batched(Batch& batch, Replica& replica) {
   }
   const uint64_t ran_ns = watch.elapsed_ns();
   shared.infer_ns = ran_ns - shared.input_ns;
-  model_.counters().compute_ns.fetch_add(shared.infer_ns, std::memory_order_relaxed);
+  model_.count_run(shared.infer_ns);
   const bool has_rows = ran.ok() && outputs_have_rows(scratch->outputs(), padded);
   // A model whose outputs have no rows runs requests one by one from now on.
   if (ran.ok() && !has_rows) batches_.store(false, std::memory_order_relaxed);

@@ -73,21 +73,7 @@ void Batcher::admit(Request* request) {
       member->rows = model_.rows_of(member->decoded.inputs);
       member->times.rows = member->rows;
       const Signature& signature = model_.signatures()[member->decoded.signature_index];
-      if (model_.table() == nullptr) {  // an optional input that is present has no rows
-        member->joinable = member->decoded.inputs.size() <= signature.required_inputs();
-      }
-      const bool by_proof = model_.batch_mode() == BatchMode::Auto && model_.table() == nullptr;
-      for (size_t i = 0; i < member->decoded.inputs.size(); ++i) {
-        const TensorView& input_view = member->decoded.inputs[i];
-        member->joinable &= input_view.shape.rank() > 0 && member->rows > 0 &&
-                            input_view.shape[0] == static_cast<int64_t>(member->rows);
-        // The proof holds for the declared shape; TensorFlow does not enforce the shapes
-        // of its signatures.
-        if (by_proof && i < signature.inputs.size() && signature.inputs[i].unchecked) {
-          member->joinable &= fits_declared(signature.inputs[i], input_view.shape);
-        }
-      }
-      member->joinable &= member->decoded.shared.empty() || !is_on_device(member->decoded);
+      member->joinable = may_be_joined(*member, signature);
       member->output_indices.clear();
       for (const RequestedOutput& output : member->decoded.outputs) {
         member->output_indices.push_back(output.index);
@@ -99,6 +85,33 @@ void Batcher::admit(Request* request) {
   }
   give_member(member);
   complete_all(finished);
+}
+
+// Whether a decoded request's inputs have rows that can run in a batch. All its present inputs need
+// them: the requests of a batch omit the same inputs (same_batch).
+bool Batcher::may_be_joined(const Member& member, const Signature& signature) const {
+  const DecodedRequest& decoded = member.decoded;
+  if (!decoded.shared.empty() && is_on_device(decoded)) return false;
+  const bool table = model_.table() != nullptr;
+  const bool by_proof = model_.batch_mode() == BatchMode::Auto && !table;
+  bool any = false;
+  for (size_t i = 0; i < decoded.inputs.size(); ++i) {
+    const TensorView& view = decoded.inputs[i];
+    if (view.dtype == DType::Invalid) continue;
+    any = true;
+    if (view.shape.rank() == 0 || member.rows == 0 || view.shape[0] != int64_t{member.rows}) {
+      return false;
+    }
+    if (table || i >= signature.inputs.size()) continue;
+    const TensorSpec& spec = signature.inputs[i];
+    // An optional input has rows only by the configuration, and the proof does not cover them.
+    if (spec.may_be_absent && !spec.in_config) return false;
+    if (by_proof && (spec.may_be_absent || spec.in_config)) return false;
+    // The proof holds for the declared shape; TensorFlow does not enforce the shapes of its
+    // signatures.
+    if (by_proof && spec.unchecked && !fits_declared(spec, view.shape)) return false;
+  }
+  return any || table;
 }
 
 bool Batcher::may_join(const Member& head, const Member& other) const {

@@ -58,6 +58,7 @@ class Batcher {
   uint64_t drop_late();
   void admit(Request* request);
   bool choose(Batch& batch, bool closing, uint64_t& until_ns);
+  bool may_be_joined(const Member& member, const Signature& signature) const;
   bool may_join(const Member& head, const Member& other) const;
   void run_batch(Batch& batch, size_t replica);
   bool run_batched(Batch& batch, Replica& replica);

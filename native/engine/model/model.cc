@@ -79,15 +79,29 @@ Model::Model(uint32_t handle, ModelSpec spec, std::vector<std::shared_ptr<Backen
   }
   queue_.set_consumers(
       std::max(static_cast<size_t>(std::max(1, spec_.instances)), replicas_.size()));
-  if (batch_mode_ != BatchMode::Off) batcher_ = std::make_unique<Batcher>(*this);
+  if (batch_mode_ == BatchMode::Off) return;
+  pad_to(replicas_[0]->backend().info().device_runs.fixed_rows);
+  batcher_ = std::make_unique<Batcher>(*this);
 }
 
 Model::~Model() { stop(); }
 
+// Batches are padded to the sizes that run fast on a GPU, unless the configuration names sizes.
+void Model::pad_to(std::span<const uint32_t> rows) {
+  BatchPolicy& policy = spec_.batch;
+  if (rows.empty() || !policy.allowed_rows.empty() || policy.any_rows) return;
+  for (const uint32_t one : rows) {
+    if (one < policy.rows_max) policy.allowed_rows.push_back(one);
+  }
+  policy.allowed_rows.push_back(policy.rows_max);
+}
+
 uint32_t Model::rows_of(std::span<const TensorView> inputs) const {
-  if ((!batch_dim() && table_ == nullptr) || inputs.empty() || inputs[0].shape.rank() == 0)
-    return 1;
-  const int64_t rows = inputs[0].shape[0];
+  if (!batch_dim() && table_ == nullptr) return 1;
+  const auto first = std::ranges::find_if(
+      inputs, [](const TensorView& input) { return input.dtype != DType::Invalid; });
+  if (first == inputs.end() || first->shape.rank() == 0) return 1;
+  const int64_t rows = first->shape[0];
   return static_cast<uint32_t>(std::min<int64_t>(rows, UINT32_MAX));
 }
 

@@ -20,6 +20,7 @@
 #include "engine/model/shapes.h"
 #include "engine/observe/request_log.h"
 #include "engine/watch/deadline_timer.h"
+#include "engine/watch/memory_trimmer.h"
 #include "engine/watch/running.h"
 #include "stats/access_log.h"
 #include "stats/model_stats.h"
@@ -94,6 +95,7 @@ struct ModelServices {
   Tracer* tracer = nullptr;  // for models whose requests may be traced
   RequestLog* request_log = nullptr;
   const SharedRegions* shared_regions = nullptr;  // regions that requests may name; null = none
+  MemoryTrimmer* trimmer = nullptr;               // receives long runs; null = none
 };
 
 class Model final : public Timed {
@@ -120,6 +122,11 @@ class Model final : public Timed {
   RequestQueue& queue() { return queue_; }
   RunningRequests& running() { return running_; }
   ModelCounters& counters() { return counters_; }
+  // Counts a run's time. Any thread.
+  void count_run(uint64_t ns) {
+    counters_.compute_ns.fetch_add(ns, std::memory_order_relaxed);
+    if (services_.trimmer != nullptr) services_.trimmer->note_run(ns);
+  }
   ModelStats& stats() { return stats_; }
   // Statistics of the model and its queue. Control plane, any thread.
   StatsReading read_stats();
@@ -141,8 +148,8 @@ class Model final : public Timed {
   bool inputs_batchable() const { return shapes_.batchable(); }
   // Null if requests run one by one.
   Batcher* batcher() { return batcher_.get(); }
-  // Returns the rows of a request: the first dim of its first input if that is the batch, as it
-  // always is in a tabular model; else 1.
+  // Returns the rows of a request: the first dim of its first present input if that is the batch,
+  // as it always is in a tabular model; else 1.
   uint32_t rows_of(std::span<const TensorView> inputs) const;
 
   // Starts an instance thread if the waiting requests need one more; if none can be started and
@@ -163,7 +170,7 @@ class Model final : public Timed {
 
  private:
   const uint32_t handle_;
-  const ModelSpec spec_;
+  ModelSpec spec_;  // constant after construction
   const std::string version_text_;
   std::vector<std::unique_ptr<Replica>> replicas_;  // fixed from the start
   const ModelShapes shapes_;
@@ -187,6 +194,7 @@ class Model final : public Timed {
     std::thread thread;
     bool free = true;  // its thread has ended, except for the last instructions
   };
+  void pad_to(std::span<const uint32_t> rows);
   std::string start_instance();  // returns the error, "" = none
   void run_place(size_t index);
 

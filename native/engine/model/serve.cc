@@ -147,17 +147,23 @@ Status check_rows(Protocol protocol, const Model& model, const DecodedRequest& d
   const bool batched = model.batch_mode() == BatchMode::On;
   if (limit == 0 && !batched) return {};
   const Signature& signature = model.signatures()[decoded.signature_index];
-  const size_t required = signature.required_inputs();
-  for (size_t i = 0; i < required; ++i) {
+  const size_t checked = std::min(decoded.inputs.size(), signature.inputs.size());
+  size_t first = checked;  // the first input with rows
+  for (size_t i = 0; i < checked; ++i) {
+    const TensorSpec& spec = signature.inputs[i];
+    if (decoded.inputs[i].dtype == DType::Invalid || (spec.may_be_absent && !spec.in_config)) {
+      continue;
+    }
     const Shape& shape = decoded.inputs[i].shape;
     if (shape.rank() == 0) {
-      return invalid_argument("input '" + signature.inputs[i].name +
+      return invalid_argument("input '" + spec.name +
                               "' has no dimension: a batch needs at least one");
     }
-    if (shape[0] != decoded.inputs[0].shape[0]) {
-      return invalid_argument("inputs '" + signature.inputs[0].name + "' and '" +
-                              signature.inputs[i].name + "' must have the same first dimension, " +
-                              "got " + decoded.inputs[0].shape.to_string() + " and " +
+    if (first == checked) first = i;
+    if (shape[0] != decoded.inputs[first].shape[0]) {
+      return invalid_argument("inputs '" + signature.inputs[first].name + "' and '" + spec.name +
+                              "' must have the same first dimension, got " +
+                              decoded.inputs[first].shape.to_string() + " and " +
                               shape.to_string());
     }
   }
@@ -237,7 +243,7 @@ Status serve_steps(const ServeInput& input, Model& model, size_t replica_index,
     done = was_ended(input) ? Status(ended_error(model, input.cancel->cause()))
                             : blame_shared(memory.decoded, std::move(done));
   }
-  model.counters().compute_ns.fetch_add(times.infer_ns, std::memory_order_relaxed);
+  model.count_run(times.infer_ns);
   if (done.ok()) {
     done = encode_answer(input.protocol, model, memory.decoded, memory.output_indices,
                          memory.outputs, settings, memory.arena, out);
@@ -342,6 +348,7 @@ Status decode_request(const ServeInput& input, const Model& model, const ServeSe
   if (!done.ok()) return done;
   if (model.table() == nullptr) {
     model.shapes().to_model(decoded.signature_index, decoded.inputs);
+    model.shapes().add_defaults(decoded.signature_index, decoded.inputs);
   }
   return {};
 }

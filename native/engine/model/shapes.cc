@@ -31,7 +31,8 @@ size_t free_dims(const std::vector<int64_t>& dims) {
 
 bool first_dim_free(const std::vector<TensorSpec>& tensors) {
   return std::all_of(tensors.begin(), tensors.end(), [](const TensorSpec& tensor) {
-    if (tensor.may_be_absent) return true;  // a request that has this input runs alone
+    // A request that has this input runs alone.
+    if (tensor.may_be_absent && !tensor.in_config) return true;
     return !tensor.unknown_rank && !tensor.dims.empty() && tensor.dims[0] == -1;
   });
 }
@@ -41,6 +42,39 @@ bool first_dim_free(const std::vector<TensorSpec>& tensors) {
 bool is_scalar_as_ones(const std::vector<int64_t>& dims, const TensorSpec& tensor) {
   return !tensor.unknown_rank && tensor.dims.empty() && !dims.empty() &&
          std::all_of(dims.begin(), dims.end(), [](int64_t dim) { return dim == 1; });
+}
+
+// Returns why the model needs a value of the input; "" = it runs without one.
+std::string why_needed(const ModelSpec& spec, const TensorSpec& input, const TableSchema* table) {
+  if (spec.backend == "null") return "the null backend returns its inputs as its outputs";
+  if (table != nullptr) {
+    const int field = table->find_field(input.name, 0);
+    if (field >= 0 && table->fields[static_cast<size_t>(field)].optional) return "";
+    return "the model has no result for rows in which the field is missing";
+  }
+  if (input.may_be_absent || input.default_value != nullptr) return "";
+  if (!spec.graphs.empty()) return "the SavedModel's signature has no default for it";
+  return "the graph needs its value: it has no default there (an initializer of its name), and its "
+         "type is not optional(tensor)";
+}
+
+// Applies the configuration's `optional` to an input that the model can do without, or refuses it.
+// Source: Triton, where an input of the configuration is required unless it is optional.
+Status set_presence(const ModelSpec& spec, bool optional, const TableSchema* table,
+                    TensorSpec& input) {
+  if (!optional) {
+    input.in_config = input.may_be_absent;
+    input.may_be_absent = false;
+    return {};
+  }
+  const std::string why = why_needed(spec, input, table);
+  if (!why.empty()) {
+    return bad_spec(
+        spec, "input '" + input.name + "': the configuration says optional: true, but " + why);
+  }
+  input.may_be_absent = table == nullptr;  // the fields of a table have their own rules
+  input.in_config = true;
+  return {};
 }
 
 // Merges the dims of the configuration into the tensor; keeps the model's where they are narrower.
@@ -61,7 +95,8 @@ void narrow(const std::vector<int64_t>& dims, TensorSpec& tensor) {
 }  // namespace
 
 Result<ModelShapes> ModelShapes::make(const ModelSpec& spec,
-                                      const std::vector<Signature>& from_backend) {
+                                      const std::vector<Signature>& from_backend,
+                                      const TableSchema* table) {
   ModelShapes shapes;
   shapes.signatures_ = from_backend;
   if (shapes.signatures_.empty()) return bad_spec(spec, "the backend returned no signature");
@@ -78,6 +113,10 @@ Result<ModelShapes> ModelShapes::make(const ModelSpec& spec,
                                   "', which the model does not have");
       }
       const auto index = static_cast<size_t>(found - tensors.begin());
+      if (input) {
+        Status present = set_presence(spec, one.optional, table, *found);
+        if (!present.ok()) return present;
+      }
       if (!input && !one.labels.empty()) {
         shapes.labels_[index] = one.labels;
         if (!found->labels.empty()) found->labels = one.labels;  // they replace the model's own
@@ -148,6 +187,15 @@ void ModelShapes::to_model(uint32_t signature, std::span<TensorView> inputs) con
   if (signature != 0) return;
   for (const Reshape& reshape : inputs_) {
     if (reshape.index < inputs.size()) apply(reshape, inputs[reshape.index]);
+  }
+}
+
+void ModelShapes::add_defaults(uint32_t signature, std::vector<TensorView>& inputs) const {
+  const std::vector<TensorSpec>& specs = signatures_[signature].inputs;
+  for (size_t i = 0; i < specs.size(); ++i) {
+    if (!specs[i].may_be_absent || specs[i].default_value == nullptr) continue;
+    if (i >= inputs.size()) inputs.resize(i + 1);
+    if (inputs[i].dtype == DType::Invalid) inputs[i] = *specs[i].default_value;
   }
 }
 

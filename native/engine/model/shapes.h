@@ -14,11 +14,12 @@ namespace serval {
 
 class ModelShapes {
  public:
-  // Merges `spec.inputs` and `spec.outputs` into the first signature. Errors: model_invalid: an
-  // unknown tensor, dims that contradict the model's, a reshape whose free dims differ in number,
-  // inputs that cannot be fields (spec.extended_v2).
-  static Result<ModelShapes> make(const ModelSpec& spec,
-                                  const std::vector<Signature>& from_backend);
+  // Merges `spec.inputs` and `spec.outputs` into the first signature. `table`: the schema of a
+  // tabular model, else null. Errors: model_invalid: an unknown tensor, dims that contradict the
+  // model's, a reshape whose free dims differ in number, an optional input that the model cannot do
+  // without, inputs that cannot be fields (spec.extended_v2).
+  static Result<ModelShapes> make(const ModelSpec& spec, const std::vector<Signature>& from_backend,
+                                  const TableSchema* table = nullptr);
 
   const std::vector<Signature>& signatures() const { return signatures_; }
   // Whether the first dim of every input and output of every signature is free.
@@ -31,6 +32,9 @@ class ModelShapes {
   // Converts from the client's shapes to the model's, and back. Views only change their shape. Only
   // the first signature has reshapes and labels.
   void to_model(uint32_t signature, std::span<TensorView> inputs) const;
+  // Appends or inserts the signature's defaults (TensorSpec::default_value) of inputs that are
+  // omitted. They have the model's shape, so call it after to_model().
+  void add_defaults(uint32_t signature, std::vector<TensorView>& inputs) const;
   void to_client(uint32_t signature, std::span<const uint32_t> output_indices,
                  std::span<TensorView> outputs) const;
   // Classification labels of an output.

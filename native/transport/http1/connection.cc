@@ -33,16 +33,16 @@ constexpr std::string_view kJson = "application/json";
 }  // namespace
 
 Http1Connection::Http1Connection(ListenerThread& thread, std::unique_ptr<Channel> channel)
-    : Connection(std::move(channel)), thread_(thread), heard_ns_(thread.now()) {
+    : Connection(std::move(channel)), thread_(&thread), heard_ns_(thread.now()) {
   Connection::due_.connection = this;
 }
 
 Http1Connection::~Http1Connection() {
   die();
-  thread_.timers().clear(Connection::due_);
-  if (output_ != nullptr) thread_.give_output(std::move(output_));
-  thread_.unsent_changed(-static_cast<int64_t>(unsent_bytes_));
-  if (held_.base_bytes() > 0) thread_.blocks().give_buffer(std::move(held_));
+  thread_->timers().clear(Connection::due_);
+  if (output_ != nullptr) thread_->give_output(std::move(output_));
+  thread_->unsent_changed(-static_cast<int64_t>(unsent_bytes_));
+  if (held_.base_bytes() > 0) thread_->blocks().give_buffer(std::move(held_));
 }
 
 bool Http1Connection::begin() {
@@ -53,18 +53,18 @@ bool Http1Connection::begin() {
 void Http1Connection::die() {
   if (begun_ && !answered_) {
     answered_ = true;
-    thread_.requests().closed(*this);
-    thread_.remove_call(*this);
+    thread_->requests().closed(*this);
+    thread_->remove_call(*this);
   }
   if (dead_) return;
   dead_ = true;
-  thread_.bury_later(*this);
+  thread_->bury_later(*this);
 }
 
 void Http1Connection::touch() {
   if (dirty_ || dead_) return;
   dirty_ = true;
-  thread_.later(*this);
+  thread_->later(*this);
 }
 
 void Http1Connection::readable() {
@@ -81,12 +81,12 @@ void Http1Connection::writable() { touch(); }
 
 void Http1Connection::start(std::span<const uint8_t> first) {
   feed(first);
-  if (!dead_ && channel_->has_unread()) thread_.read_again(*this);
+  if (!dead_ && channel_->has_unread()) thread_->read_again(*this);
 }
 
 // Hot path: receive.
 void Http1Connection::receive() {
-  const std::span<uint8_t> room = thread_.read_buffer();
+  const std::span<uint8_t> room = thread_->read_buffer();
   for (size_t total = 0; total < kReadBytesPerTurn && !dead_ && !ended_;) {
     if (holds_enough() || (paused_ && !answered_)) {
       touch();
@@ -98,18 +98,18 @@ void Http1Connection::receive() {
       return;
     }
     if (moved.state == Moved::State::Blocked) return;
-    heard_ns_ = thread_.now();
+    heard_ns_ = thread_->now();
     total += moved.bytes;
     feed(room.first(moved.bytes));
     if (moved.bytes < room.size() && !channel_->has_unread()) return;
   }
-  if (!dead_ && channel_->has_unread()) thread_.read_again(*this);
+  if (!dead_ && channel_->has_unread()) thread_->read_again(*this);
 }
 
 // Whether enough bytes of later requests are held while earlier ones are answered; then no more is
 // read.
 bool Http1Connection::holds_enough() const {
-  return held_.size() - held_at_ > kHeldBytesMax + thread_.settings().header_bytes_max;
+  return held_.size() - held_at_ > kHeldBytesMax + thread_->settings().header_bytes_max;
 }
 
 void Http1Connection::feed(std::span<const uint8_t> bytes) {
@@ -130,12 +130,12 @@ void Http1Connection::feed_held() {
   held_at_ += take_in(held_.bytes().subspan(held_at_));
   if (held_at_ < held_.size() && phase_ != Phase::Closing) return;
   held_at_ = 0;
-  thread_.blocks().give_buffer(std::exchange(held_, ByteBuffer()));
+  thread_->blocks().give_buffer(std::exchange(held_, ByteBuffer()));
 }
 
 // False: out of memory; the connection closes.
 bool Http1Connection::hold(std::span<const uint8_t> bytes) {
-  if (held_.base_bytes() == 0) held_ = thread_.blocks().take_buffer();
+  if (held_.base_bytes() == 0) held_ = thread_->blocks().take_buffer();
   if (held_at_ > 0) {
     const size_t left = held_.size() - held_at_;
     std::memmove(held_.data(), held_.data() + held_at_, left);
@@ -157,7 +157,7 @@ size_t Http1Connection::take_in(std::span<const uint8_t> bytes) {
     size_t used = 0;
     if (phase_ == Phase::Head) {
       if (heads++ == kRequestsPerTurn) {
-        thread_.read_again(*this);
+        thread_->read_again(*this);
         break;
       }
       awaits_output_ = output_ != nullptr && output_->bytes() > kOutputBytes;
@@ -179,9 +179,9 @@ size_t Http1Connection::take_in(std::span<const uint8_t> bytes) {
 }
 
 size_t Http1Connection::take_head(std::span<const uint8_t> bytes) {
-  if (head_began_ns_ == 0) head_began_ns_ = thread_.now();
+  if (head_began_ns_ == 0) head_began_ns_ = thread_->now();
   const LineScanner::Found found = scanner_.scan(bytes, LineScanner::Part::Head);
-  const TransportSettings& limits = thread_.settings();
+  const TransportSettings& limits = thread_->settings();
   if (scanner_.first_line_bytes() > limits.target_bytes_max + kRequestLineRest) {
     refuse(414,
            "the request line has more than " + std::to_string(limits.target_bytes_max) + " bytes");
@@ -230,8 +230,8 @@ void Http1Connection::begin_request(std::string_view head) {
   phase_ = read.framing == BodyFraming::Chunks ? Phase::Chunks : Phase::Body;
   body_left_ = read.length;
   if (phase_ == Phase::Chunks) chunks_.begin(*this);
-  thread_.add_call(*this);
-  thread_.requests().begin(*this);
+  thread_->add_call(*this);
+  thread_->requests().begin(*this);
   if (read.framing != BodyFraming::None || phase_ == Phase::Closing) return;
   deliver({}, true);
   request_ended();
@@ -239,7 +239,7 @@ void Http1Connection::begin_request(std::string_view head) {
 
 void Http1Connection::deliver(std::span<const uint8_t> bytes, bool last) {
   if (!answered_) {
-    thread_.requests().data(*this, bytes, last);
+    thread_->requests().data(*this, bytes, last);
     return;
   }
   dropped_bytes_ += bytes.size();
@@ -280,15 +280,15 @@ void Http1Connection::end_request() {
     return;
   }
   phase_ = Phase::Head;
-  heard_ns_ = thread_.now();
-  if (!taking_ && held_.size() > held_at_) thread_.read_again(*this);
+  heard_ns_ = thread_->now();
+  if (!taking_ && held_.size() > held_at_) thread_->read_again(*this);
 }
 
 // Hot path: reply.
 void Http1Connection::send(const HttpAnswer& answer) {
   if (answered_ || dead_) return;
   answered_ = true;
-  thread_.remove_call(*this);
+  thread_->remove_call(*this);
   if (expects_ || leaving_) keeps_alive_ = false;
   put(answer);
   if (phase_ == Phase::Waiting) end_request();
@@ -302,17 +302,17 @@ void Http1Connection::put(const HttpAnswer& answer) {
                                 : asks_keep_alive_ ? SaidOfConnection::KeepAlive
                                                    : SaidOfConnection::Nothing;
   append_answer_head(text, answer.status, answer.content_type, answer.headers, answer.body.size(),
-                     said, thread_.settings().idle_ms / 1000);
-  if (!waits_to_write()) written_ns_ = thread_.now();
-  if (output_ == nullptr) output_ = thread_.take_output();
+                     said, thread_->settings().idle_ms / 1000);
+  if (!waits_to_write()) written_ns_ = thread_->now();
+  if (output_ == nullptr) output_ = thread_->take_output();
   const bool has_body = !is_head_ && answer.status != 204 && answer.status != 304;
   if (has_body && answer.body.size() <= kCopiedBytesMax) text += text_of(answer.body);
   output_->add(bytes_of(text).data(), text.size());
   if (!has_body || answer.body.size() <= kCopiedBytesMax) return;
-  Block* block = thread_.blocks().take();
+  Block* block = thread_->blocks().take();
   if (answer.owned != nullptr) {
-    thread_.blocks().give_buffer(std::exchange(block->buffer, std::move(*answer.owned)));
-    *answer.owned = thread_.blocks().take_buffer();
+    thread_->blocks().give_buffer(std::exchange(block->buffer, std::move(*answer.owned)));
+    *answer.owned = thread_->blocks().take_buffer();
   }
   // A response that exists is sent even if the budget has no room for another copy.
   if (answer.owned != nullptr || block->buffer.append(answer.body.data(), answer.body.size())) {
@@ -320,7 +320,7 @@ void Http1Connection::put(const HttpAnswer& answer) {
   } else {
     output_->add(answer.body.data(), answer.body.size());
   }
-  thread_.blocks().release(block);
+  thread_->blocks().release(block);
   count_unsent();
 }
 
@@ -330,12 +330,12 @@ void Http1Connection::refuse(int status, std::string_view reason, std::string_vi
   const bool was_answered = begun_ && answered_;
   if (begun_ && !answered_) {
     answered_ = true;
-    thread_.requests().closed(*this);
-    thread_.remove_call(*this);
+    thread_->requests().closed(*this);
+    thread_->remove_call(*this);
   }
   begun_ = false;
   if (!was_answered) {
-    thread_.requests().refused({status, reason, method, path});
+    thread_->requests().refused({status, reason, method, path});
     keeps_alive_ = false;
     const std::string body = error_json(reason);
     put({status, kJson, {}, bytes_of(body), nullptr});
@@ -349,7 +349,7 @@ void Http1Connection::begin_closing(bool lingers) {
   lingers_ = lingers || held_.size() > held_at_ || body_left_ > 0;
   phase_ = Phase::Closing;
   dropped_bytes_ = 0;
-  closing_until_ns_ = thread_.now() + kLingerNs;
+  closing_until_ns_ = thread_->now() + kLingerNs;
   touch();
 }
 
@@ -379,9 +379,9 @@ void Http1Connection::flush() {
       die();
       return;
     }
-    if (written_bytes_ != before) written_ns_ = thread_.now();
+    if (written_bytes_ != before) written_ns_ = thread_->now();
     blocked_ = moved == Moved::State::Blocked;
-    if (!blocked_) thread_.give_output(std::move(output_));
+    if (!blocked_) thread_->give_output(std::move(output_));
   }
   count_unsent();
   if (phase_ == Phase::Closing && !blocked_) {
@@ -394,16 +394,16 @@ void Http1Connection::flush() {
       shut_ = true;
       channel_->shut_down();
       ::shutdown(channel_->socket(), SHUT_WR);
-      closing_until_ns_ = thread_.now() + kLingerNs;
+      closing_until_ns_ = thread_->now() + kLingerNs;
     }
   }
   // Reads on even if no write blocked: the first write may have sent everything.
-  if (!blocked_ && std::exchange(awaits_output_, false)) thread_.read_again(*this);
+  if (!blocked_ && std::exchange(awaits_output_, false)) thread_->read_again(*this);
   const bool full = holds_enough() || (paused_ && !answered_) ||
                     (blocked_ && output_->bytes() > kBlockedOutputBytes);
   const bool waits_for_read = blocked_ && channel_->write_waits_for_read();
   const bool reads = (!full && !ended_) || waits_for_read;
-  if (reads && !reads_ && channel_->has_unread()) thread_.read_again(*this);
+  if (reads && !reads_ && channel_->has_unread()) thread_->read_again(*this);
   interest(reads, blocked_ && !waits_for_read);
   set_timer();
 }
@@ -411,7 +411,7 @@ void Http1Connection::flush() {
 void Http1Connection::count_unsent() {
   const uint64_t now_unsent = output_ == nullptr ? 0 : output_->bytes();
   if (now_unsent == unsent_bytes_) return;
-  thread_.unsent_changed(static_cast<int64_t>(now_unsent) - static_cast<int64_t>(unsent_bytes_));
+  thread_->unsent_changed(static_cast<int64_t>(now_unsent) - static_cast<int64_t>(unsent_bytes_));
   unsent_bytes_ = now_unsent;
 }
 
@@ -419,7 +419,7 @@ void Http1Connection::interest(bool reads, bool writes) {
   if (reads == reads_ && writes == writes_) return;
   reads_ = reads;
   writes_ = writes;
-  thread_.interest(*this, (reads ? EPOLLIN : 0u) | (writes ? EPOLLOUT : 0u));
+  thread_->interest(*this, (reads ? EPOLLIN : 0u) | (writes ? EPOLLOUT : 0u));
 }
 
 uint64_t Http1Connection::cut() {
@@ -427,6 +427,20 @@ uint64_t Http1Connection::cut() {
   flush();
   die();
   return calls;
+}
+
+bool Http1Connection::can_move() const {
+  if (dead_ || dirty_ || leaving_ || ended_ || begun_ || phase_ != Phase::Head) return false;
+  return head_began_ns_ == 0 && held_.base_bytes() == 0 && output_ == nullptr && unsent_bytes_ == 0;
+}
+
+void Http1Connection::leave_thread() { thread_->timers().clear(Connection::due_); }
+
+void Http1Connection::enter_thread(ListenerThread& thread) {
+  thread_ = &thread;
+  reads_ = true;
+  writes_ = false;
+  set_timer();
 }
 
 uint32_t Http1Connection::waiting_calls() const {
@@ -441,8 +455,8 @@ bool Http1Connection::is_local() const {
 void Http1Connection::want_body() {
   if (answered_ || !expects_) return;
   expects_ = false;
-  if (!waits_to_write()) written_ns_ = thread_.now();
-  if (output_ == nullptr) output_ = thread_.take_output();
+  if (!waits_to_write()) written_ns_ = thread_->now();
+  if (output_ == nullptr) output_ = thread_->take_output();
   output_->add(bytes_of(kContinue).data(), kContinue.size());
   touch();
 }
@@ -451,7 +465,7 @@ void Http1Connection::set_paused(bool paused) {
   if (answered_ || paused_ == paused) return;
   paused_ = paused;
   touch();
-  if (!paused) thread_.read_again(*this);
+  if (!paused) thread_->read_again(*this);
 }
 
 }  // namespace serval

@@ -36,6 +36,9 @@ class Http1Connection final : public Connection, public HttpRequest, private Chu
   uint64_t cut() override;
   void look_at_unsent(bool too_many, uint64_t now_ns) override;
   uint32_t waiting_calls() const override;
+  bool can_move() const override;
+  void leave_thread() override;
+  void enter_thread(ListenerThread& thread) override;
 
   bool is_local() const override;
   void send(const HttpAnswer& answer) override;
@@ -77,7 +80,7 @@ class Http1Connection final : public Connection, public HttpRequest, private Chu
   void touch();
   void die();
 
-  ListenerThread& thread_;
+  ListenerThread* thread_;  // not null
   LineScanner scanner_;
   ChunkReader chunks_;
   std::unique_ptr<Output> output_;  // while something waits to be written

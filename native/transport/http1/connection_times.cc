@@ -17,7 +17,7 @@ constexpr uint64_t kDrainSilentNs = 1'000 * kNsPerMs;
 }  // namespace
 
 uint64_t Http1Connection::next_due() const {
-  const TransportSettings& limits = thread_.settings();
+  const TransportSettings& limits = thread_->settings();
   if (waits_to_write() || phase_ == Phase::Body || phase_ == Phase::Chunks) {
     if (paused_ && !answered_ && !waits_to_write()) return UINT64_MAX;
     return std::max(look_ns_, after_ms(moved_ns(), limits.idle_ms));
@@ -34,8 +34,8 @@ uint64_t Http1Connection::moved_ns() const { return waits_to_write() ? written_n
 
 // Whether to give up on a client that moves nothing; otherwise it is checked again later.
 bool Http1Connection::is_stalled(uint64_t now_ns) {
-  if (now_ns >= after_ms(moved_ns(), thread_.stalled_ms())) return true;
-  look_ns_ = after_ms(now_ns, thread_.settings().idle_ms);
+  if (now_ns >= after_ms(moved_ns(), thread_->stalled_ms())) return true;
+  look_ns_ = after_ms(now_ns, thread_->settings().idle_ms);
   return false;
 }
 
@@ -44,7 +44,7 @@ void Http1Connection::set_timer() {
   DueNode& due = Connection::due_;
   const uint64_t due_ns = next_due();
   if (due_ns == UINT64_MAX) return;
-  if (due.place == TimerNode::kOut || due.due_ns > due_ns) thread_.timers().set(due, due_ns);
+  if (due.place == TimerNode::kOut || due.due_ns > due_ns) thread_->timers().set(due, due_ns);
 }
 
 void Http1Connection::due(uint64_t now_ns) {

@@ -363,6 +363,14 @@ void CallStream::gone() {
   over_ = true;
 }
 
+bool CallStream::can_move() const {
+  if (over_) return false;
+  if (!begun_) return true;
+  const bool is_unary = !kind_.client_streams && !kind_.server_streams;
+  const bool is_idle = !delivered_ && !paused_ && unpacking_ == nullptr && held_.size() == 0;
+  return is_unary && is_idle && !response_started_ && answers_.empty() && left_ == 0;
+}
+
 bool CallStream::is_local() const { return connection_.channel().is_local(); }
 
 std::string_view CallStream::metadata_value(std::string_view name) const {

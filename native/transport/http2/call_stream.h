@@ -48,6 +48,9 @@ class CallStream final : public Http2Stream, public Call {
   bool waits_for_handler() const override {
     return begun_ && !over_ && (kind_.client_streams || delivered_);
   }
+  // A handler keeps nothing of a unary call before its message.
+  bool can_move() const override;
+  NumberedCall* moving_call() override { return begun_ && !over_ ? this : nullptr; }
   uint64_t streaming_id() const override { return over_ ? 0 : id(); }
   // Returns the next bytes of a refusal's text.
   std::string_view take_refusal(size_t room);

@@ -34,7 +34,7 @@ constexpr uint8_t kLeavePing[] = {'l', 'e', 'a', 'v', 'e', 0, 0, 1};
 Http2Connection::Http2Connection(ListenerThread& thread, std::unique_ptr<Channel> channel,
                                  uint64_t accepted_ns)
     : Connection(std::move(channel)),
-      thread_(thread),
+      thread_(&thread),
       keepalive_(thread.settings(), thread.now(), thread.random()),
       handshake_until_ns_(after_ms(accepted_ns, thread.settings().handshake_ms_max)) {
   due_.connection = this;
@@ -46,21 +46,21 @@ Http2Connection::~Http2Connection() {
     drop_stream(streams_);
   }
   timers().clear(due_);
-  if (output_ != nullptr) thread_.give_output(std::move(output_));
+  if (output_ != nullptr) thread_->give_output(std::move(output_));
   if (session_ != nullptr) nghttp2_session_del(session_);
 }
 
-const TransportSettings& Http2Connection::settings() const { return thread_.settings(); }
-CallHandler& Http2Connection::handler() { return thread_.calls(); }
-HttpHandler& Http2Connection::requests() { return thread_.requests(); }
-const std::shared_ptr<MemoryBudget>& Http2Connection::budget() { return thread_.budget(); }
-uint64_t Http2Connection::stalled_ms() const { return thread_.stalled_ms(); }
-BlockPool& Http2Connection::blocks() { return thread_.blocks(); }
-Timers& Http2Connection::timers() { return thread_.timers(); }
-uint64_t Http2Connection::now() const { return thread_.now(); }
+const TransportSettings& Http2Connection::settings() const { return thread_->settings(); }
+CallHandler& Http2Connection::handler() { return thread_->calls(); }
+HttpHandler& Http2Connection::requests() { return thread_->requests(); }
+const std::shared_ptr<MemoryBudget>& Http2Connection::budget() { return thread_->budget(); }
+uint64_t Http2Connection::stalled_ms() const { return thread_->stalled_ms(); }
+BlockPool& Http2Connection::blocks() { return thread_->blocks(); }
+Timers& Http2Connection::timers() { return thread_->timers(); }
+uint64_t Http2Connection::now() const { return thread_->now(); }
 
 bool Http2Connection::begin() {
-  if (nghttp2_session_server_new2(&session_, thread_.callbacks(), this, thread_.options()) != 0) {
+  if (nghttp2_session_server_new2(&session_, thread_->callbacks(), this, thread_->options()) != 0) {
     return false;
   }
   const TransportSettings& limits = settings();
@@ -83,21 +83,22 @@ bool Http2Connection::begin() {
 void Http2Connection::die() {
   if (dead_) return;
   dead_ = true;
-  thread_.bury_later(*this);
+  thread_->bury_later(*this);
 }
 
 void Http2Connection::touch() {
   if (dirty_ || dead_) return;
   dirty_ = true;
-  thread_.later(*this);
+  thread_->later(*this);
 }
 
 void Http2Connection::readable() {
   if (dead_) return;
-  if (closing_) {
+  if (closing_ || (held_ && reads_)) {
     touch();
     return;
   }
+  held_ = false;  // the connection broke
   receive();
 }
 
@@ -110,12 +111,12 @@ void Http2Connection::start(std::span<const uint8_t> first) {
     keepalive_.received(now());
     if (!feed(first)) return;
   }
-  if (channel_->has_unread()) thread_.read_again(*this);
+  if (channel_->has_unread()) thread_->read_again(*this);
 }
 
 // Hot path: receive for gRPC.
 void Http2Connection::receive() {
-  const std::span<uint8_t> room = thread_.read_buffer();
+  const std::span<uint8_t> room = thread_->read_buffer();
   for (size_t total = 0; total < kReadBytesPerTurn && !dead_ && !closing_;) {
     const Moved moved = channel_->read(room);
     if (moved.state == Moved::State::Closed) {
@@ -129,7 +130,7 @@ void Http2Connection::receive() {
     if (!feed(room.first(moved.bytes))) return;
     if (moved.bytes < room.size() && !channel_->has_unread()) return;
   }
-  if (channel_->has_unread()) thread_.read_again(*this);
+  if (channel_->has_unread()) thread_->read_again(*this);
 }
 
 bool Http2Connection::feed(std::span<const uint8_t> bytes) {
@@ -173,7 +174,7 @@ void Http2Connection::flush() {
   dirty_ = false;
   if (dead_) return;
   bool blocked = false;
-  if (output_ == nullptr) output_ = thread_.take_output();
+  if (output_ == nullptr) output_ = thread_->take_output();
   for (;;) {
     if (!fill()) {
       die();
@@ -189,11 +190,11 @@ void Http2Connection::flush() {
     if (blocked) break;
   }
   const size_t waiting = output_->bytes();
-  if (!blocked) thread_.give_output(std::move(output_));
+  if (!blocked) thread_->give_output(std::move(output_));
   tell_left();
   if (dead_) return;
   // Nothing is read after the final GOAWAY.
-  const bool reads = waiting < kBlockedOutputBytes && !closing_;
+  const bool reads = waiting < kBlockedOutputBytes && !closing_ && !held_;
   const bool waits_for_read = channel_->write_waits_for_read();
   interest(reads || waits_for_read, blocked && !waits_for_read);
   if (!blocked) close_when_done();
@@ -214,7 +215,7 @@ void Http2Connection::tell_left() {
   std::vector<uint64_t> calls;
   calls.swap(left_);
   for (const uint64_t id : calls) {
-    auto* stream = static_cast<CallStream*>(thread_.find(id));
+    auto* stream = static_cast<CallStream*>(thread_->find(id));
     if (stream == nullptr) continue;
     const size_t messages = stream->take_left();
     if (messages > 0) handler().left(*stream, messages);
@@ -225,7 +226,7 @@ void Http2Connection::interest(bool reads, bool writes) {
   if (reads == reads_ && writes == writes_) return;
   reads_ = reads;
   writes_ = writes;
-  thread_.interest(*this, (reads ? EPOLLIN : 0u) | (writes ? EPOLLOUT : 0u));
+  thread_->interest(*this, (reads ? EPOLLIN : 0u) | (writes ? EPOLLOUT : 0u));
 }
 
 bool Http2Connection::allow(Event event) {
@@ -378,8 +379,47 @@ uint64_t Http2Connection::cut() {
   return calls;
 }
 
+bool Http2Connection::can_move() const {
+  if (dead_ || closing_ || dirty_ || !settings_came_ || leaving_ != Leaving::No) return false;
+  if (output_ != nullptr || unsent_bytes_ > 0 || !left_.empty() || !unsettled_.empty())
+    return false;
+  for (const Http2Stream* stream = streams_; stream != nullptr; stream = stream->next) {
+    if (!stream->can_move()) return false;
+  }
+  return true;
+}
+
+// Holding helps if all other streams only wait for their responses.
+void Http2Connection::hold(bool holds) {
+  if (dead_ || held_ == holds) return;
+  for (const Http2Stream* stream = streams_; holds && stream != nullptr; stream = stream->next) {
+    if (!stream->can_move() && stream->needs_reset()) return;
+  }
+  held_ = holds;
+  if (!holds) thread_->read_again(*this);
+  touch();
+}
+
+void Http2Connection::leave_thread() {
+  timers().clear(due_);
+  for (Http2Stream* stream = streams_; stream != nullptr; stream = stream->next) {
+    if (NumberedCall* call = stream->moving_call(); call != nullptr) thread_->remove_call(*call);
+  }
+}
+
+void Http2Connection::enter_thread(ListenerThread& thread) {
+  thread_ = &thread;
+  held_ = false;
+  reads_ = true;
+  writes_ = false;
+  for (Http2Stream* stream = streams_; stream != nullptr; stream = stream->next) {
+    if (NumberedCall* call = stream->moving_call(); call != nullptr) thread_->add_call(*call);
+  }
+  set_timer();
+}
+
 std::string Http2Connection::too_much_unsent() const {
-  if (!thread_.too_much_unsent() || unsent_bytes_ <= settings().unsent_bytes_max / kShortPart) {
+  if (!thread_->too_much_unsent() || unsent_bytes_ <= settings().unsent_bytes_max / kShortPart) {
     return {};
   }
   return std::to_string(unsent_bytes_) +
@@ -389,19 +429,19 @@ std::string Http2Connection::too_much_unsent() const {
 void Http2Connection::unsent_changed(int64_t bytes) {
   if (bytes == 0) return;
   unsent_bytes_ += static_cast<uint64_t>(bytes);
-  thread_.unsent_changed(bytes);
+  thread_->unsent_changed(bytes);
 }
 
 void Http2Connection::call_begins(NumberedCall& call) {
   ++calls_;
   keepalive_.calls_changed(calls_, now());
-  thread_.add_call(call);
+  thread_->add_call(call);
 }
 
 void Http2Connection::call_ends(NumberedCall& call) {
   --calls_;
   keepalive_.calls_changed(calls_, now());
-  thread_.remove_call(call);
+  thread_->remove_call(call);
 }
 
 void Http2Connection::consume(Http2Stream& stream, size_t bytes) {
@@ -411,9 +451,9 @@ void Http2Connection::consume(Http2Stream& stream, size_t bytes) {
 }
 
 void Http2Connection::unpack(CallStream& stream, std::shared_ptr<Unpacking> message) {
-  thread_.unpack(stream.id(), std::move(message));
+  thread_->unpack(stream.id(), std::move(message));
 }
-void Http2Connection::resume_later(uint64_t call) { thread_.resume_later(call); }
+void Http2Connection::resume_later(uint64_t call) { thread_->resume_later(call); }
 
 void Http2Connection::resume_answers(Http2Stream& stream) {
   nghttp2_session_resume_data(session_, stream.number());

@@ -47,6 +47,10 @@ class Http2Connection final : public Connection {
   uint64_t cut() override;
   void look_at_unsent(bool too_many, uint64_t now_ns) override;
   uint32_t waiting_calls() const override;
+  bool can_move() const override;
+  void hold(bool holds) override;
+  void leave_thread() override;
+  void enter_thread(ListenerThread& thread) override;
 
   // --- for its streams ---
   const TransportSettings& settings() const;
@@ -130,7 +134,7 @@ class Http2Connection final : public Connection {
   void die();
   void close_when_done();
 
-  ListenerThread& thread_;
+  ListenerThread* thread_;  // not null
   nghttp2_session* session_ = nullptr;
   std::unique_ptr<Output> output_;  // while something waits to be written
   FrameLimiter limiter_;
@@ -156,6 +160,7 @@ class Http2Connection final : public Connection {
   bool stops_ = false;    // streams were asked to end
   bool closing_ = false;  // closes after pending output is written
   bool dirty_ = false;
+  bool held_ = false;                   // reads nothing, until it can move
   bool reads_ = true, writes_ = false;  // events that the poller waits for
 };
 

@@ -50,6 +50,8 @@ class RequestStream final : public Http2Stream, public HttpRequest {
   bool needs_reset() const override { return !remote_ended_; }
   bool answered() const override { return over_; }
   bool waits_for_handler() const override { return begun_ && !over_ && input_done_; }
+  // Its handler has parts of the body.
+  bool can_move() const override { return !begun_ && !over_; }
 
   bool is_local() const override;
   void send(const HttpAnswer& answer) override;

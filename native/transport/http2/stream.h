@@ -10,6 +10,7 @@
 namespace serval {
 
 class Http2Connection;
+class NumberedCall;
 class Output;
 class RequestStream;
 
@@ -56,6 +57,11 @@ class Http2Stream {
   virtual bool waits_for_handler() const = 0;
   // The number of a call that wants left() for written messages; 0: none.
   virtual uint64_t streaming_id() const { return 0; }
+  // Whether it may continue on another thread: its handler keeps nothing of it, and no output
+  // waits.
+  virtual bool can_move() const = 0;
+  // The call that the thread knows by its number; null: none.
+  virtual NumberedCall* moving_call() { return nullptr; }
   // Whether its response waits while those of others are written.
   bool is_deferred() const { return deferred_; }
   void set_deferred(bool deferred) { deferred_ = deferred; }

@@ -13,6 +13,7 @@ namespace serval {
 class Call;
 class Connection;
 class HttpRequest;
+class ListenerThread;
 class NumberedCall;
 
 // A timer: a call's deadline, or the next one of a connection (`call` is null).
@@ -79,6 +80,27 @@ class Connection {
   virtual void look_at_unsent(bool too_many, uint64_t now_ns) = 0;
   virtual uint32_t waiting_calls() const = 0;
 
+  // --- moving to another thread of the listener (moving.h) ---
+  // Whether nothing of it refers to this thread: no request is being read or answered, no output
+  // waits.
+  virtual bool can_move() const { return false; }
+  // Stops reading requests so that can_move() becomes true when those in progress are answered, or
+  // reads again. Nothing happens if that would not suffice.
+  virtual void hold(bool /*holds*/) {}
+  // Before: removes everything that the thread knows of it. After: continues on this thread.
+  virtual void leave_thread() {}
+  virtual void enter_thread(ListenerThread& /*thread*/) {}
+  // Counts a wake-up in an interval of the thread.
+  void count_work(uint32_t interval) {
+    if (work_interval_ != interval) work_ = 0;
+    work_interval_ = interval;
+    ++work_;
+  }
+  // The wake-ups in that interval.
+  uint64_t work_of(uint32_t interval) const { return work_interval_ == interval ? work_ : 0; }
+  // It stays on this thread until then, because it could not move.
+  uint64_t stays_until_ns = 0;
+
   bool is_dead() const { return dead_; }
   Channel& channel() { return *channel_; }
 
@@ -89,6 +111,10 @@ class Connection {
   std::unique_ptr<Channel> channel_;  // null after another connection took it over
   DueNode due_;
   bool dead_ = false;
+
+ private:
+  uint64_t work_ = 0;
+  uint32_t work_interval_ = 0;
 };
 
 }  // namespace serval

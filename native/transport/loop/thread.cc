@@ -5,7 +5,7 @@
 #include <pthread.h>
 
 #include <algorithm>
-#include <condition_variable>
+#include <future>
 #include <system_error>
 #include <utility>
 
@@ -39,6 +39,7 @@ ListenerThread::ListenerThread(SharedListener& shared, uint32_t index,
     : shared_(shared),
       index_(index),
       make_(make),
+      balances_(shared.settings.threads_max > shared.settings.threads),
       blocks_(*shared.budget, shared.events.free_large),
       read_buffer_(std::make_unique<uint8_t[]>(kReadBytes)),
       unpacked_(std::make_shared<UnpackedBox>(poller_)),
@@ -49,32 +50,24 @@ ListenerThread::~ListenerThread() {
   unpacked_->close();
 }
 
-Status ListenerThread::start() {
+Status ListenerThread::start(bool waits) {
   if (!poller_.ok()) {
     return make_error(ErrorCode::Internal,
                       std::string(name_of(settings().serves)) +
                           ": no file descriptors are left for a listener thread");
   }
-  const std::string name = settings().serves == Serves::Grpc ? "sv-grpc-" : "sv-http-";
-  std::mutex mutex;
-  std::condition_variable ready;
-  bool is_ready = false;
+  const std::string name =
+      (settings().serves == Serves::Grpc ? "sv-grpc-" : "sv-http-") + std::to_string(index_);
+  const auto ready = std::make_shared<std::promise<void>>();
   try {
-    thread_ = std::thread([&] {
-      pthread_setname_np(pthread_self(), (name + std::to_string(index_)).c_str());
+    thread_ = std::thread([this, name, ready] {
+      pthread_setname_np(pthread_self(), name.c_str());
       now_ns_ = settings().clock();
       handler_ = make_(*this);
-      for (const int socket : shared_.sockets.of_thread(index_)) {
-        doors_.push_back(std::make_unique<Door>(Door{socket}));
-        poller_.add(socket, EPOLLIN, doors_.back().get());
-      }
+      open_doors();
       acceptor_.emplace(shared_.connections, shared_.settings.connections_max);
       if (index_ == 0 && shared_.tls != nullptr) tls_look_ns_ = now_ns_ + kCertificatesLookNs;
-      {
-        std::lock_guard lock(mutex);
-        is_ready = true;
-        ready.notify_one();
-      }
+      ready->set_value();
       run();
     });
   } catch (const std::system_error& problem) {
@@ -82,9 +75,17 @@ Status ListenerThread::start() {
                       std::string(name_of(settings().serves)) +
                           ": cannot start a listener thread: " + problem.what());
   }
-  std::unique_lock lock(mutex);
-  ready.wait(lock, [&] { return is_ready; });
+  if (waits) ready->get_future().wait();
   return {};
+}
+
+// Threads that are added later accept nothing; see ListenerThreads::place().
+void ListenerThread::open_doors() {
+  if (index_ >= settings().threads) return;
+  for (const int socket : shared_.sockets.of_thread(index_)) {
+    doors_.push_back(std::make_unique<Door>(Door{socket}));
+    poller_.add(socket, EPOLLIN, doors_.back().get());
+  }
 }
 
 void ListenerThread::drain(uint64_t until_ns) {
@@ -101,17 +102,9 @@ void ListenerThread::stop() {
 
 double ListenerThread::random() { return std::uniform_real_distribution<double>(0, 1)(random_); }
 
-template <typename Visit>
-void ListenerThread::each(const Visit& visit) {
-  for (Connection* connection = connections_; connection != nullptr;) {
-    Connection* following = connection->next;
-    visit(*connection);
-    connection = following;
-  }
-}
-
 void ListenerThread::run() {
   while (!stopping_.load(std::memory_order_relaxed)) turn();
+  take_arrivals(true);
   cut_all();
   bury();
   if (draining_ && !drain_ended_) end_drain();
@@ -121,16 +114,27 @@ void ListenerThread::run() {
 
 uint64_t ListenerThread::wait_until() const {
   if (!unread_.empty() || !dirty_.empty() || !resuming_.empty()) return 0;
-  return std::min({timers_.next_ns(), look_ns_, unsent_look_ns_, tls_look_ns_});
+  uint64_t until_ns = std::min({timers_.next_ns(), look_ns_, unsent_look_ns_, tls_look_ns_});
+  for (const Departure& one : departures_) until_ns = std::min(until_ns, one.until_ns);
+  return std::min(until_ns, meter_.due_ns());
+}
+
+// Sets the time of the turn.
+std::span<const epoll_event> ListenerThread::wait(bool& woken) {
+  if (balances_) meter_.waits(settings().clock());
+  const std::span<const epoll_event> events = poller_.wait(wait_until(), woken);
+  now_ns_ = settings().clock();
+  if (balances_) meter_.woke(now_ns_);
+  return events;
 }
 
 // One wake-up: delivers everything received, then flushes what handlers collected, then writes
 // responses.
 void ListenerThread::turn() {
   bool woken = false;
-  const std::span<const epoll_event> events = poller_.wait(wait_until(), woken);
-  now_ns_ = settings().clock();
+  const std::span<const epoll_event> events = wait(woken);
   if (woken) {
+    take_arrivals(false);
     if (!draining_ && drain_until_ns_.load() != 0) begin_drain();
     handler_->woken();
   }
@@ -140,7 +144,9 @@ void ListenerThread::turn() {
   handler_->turn_ended();
   run_due();
   flush_all();
+  if (!departures_.empty()) send_departures();
   bury();
+  if (now_ns_ >= meter_.due_ns()) interval_ended();
 }
 
 void ListenerThread::hear(std::span<const epoll_event> events) {
@@ -155,6 +161,7 @@ void ListenerThread::hear(std::span<const epoll_event> events) {
       continue;
     }
     auto* connection = static_cast<Connection*>(event.data.ptr);
+    connection->count_work(interval_);
     if ((event.events & EPOLLOUT) != 0) connection->writable();
     if ((event.events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0) connection->readable();
   }
@@ -164,7 +171,10 @@ void ListenerThread::accept(int listening) {
   for (size_t i = 0; i < kAcceptsPerTurn; ++i) {
     int socket = -1;
     switch (acceptor_->accept(listening, socket)) {
-      case Acceptor::Outcome::Accepted: take(socket); break;
+      case Acceptor::Outcome::Accepted:
+        if (balances_) place(socket);
+        else take(socket);
+        break;
       case Acceptor::Outcome::Full: {
         if (may_tell(shared_.full_told_ns) && shared_.events.full) {
           shared_.events.full(shared_.connections.open.load());
@@ -205,12 +215,15 @@ void ListenerThread::take(int socket) {
 }
 
 void ListenerThread::link(Connection* connection) {
+  connection_count_.fetch_add(1, std::memory_order_relaxed);
+  connection->previous = nullptr;
   connection->next = connections_;
   if (connections_ != nullptr) connections_->previous = connection;
   connections_ = connection;
 }
 
 void ListenerThread::unlink(Connection* connection) {
+  connection_count_.fetch_sub(1, std::memory_order_relaxed);
   if (connection->previous != nullptr) connection->previous->next = connection->next;
   else connections_ = connection->next;
   if (connection->next != nullptr) connection->next->previous = connection->previous;
@@ -342,6 +355,7 @@ void ListenerThread::bury() {
     dead_.pop_back();
     std::erase(dirty_, connection);
     std::erase(unread_, connection);
+    std::erase_if(departures_, [&](const Departure& one) { return one.connection == connection; });
     // Closing is not enough: a process that is just being spawned has a copy of the socket, and
     // epoll would go on to report its events with this pointer.
     poller_.remove(connection->channel().socket());
@@ -399,6 +413,8 @@ void ListenerThread::close_doors() {
 void ListenerThread::begin_drain() {
   draining_ = true;
   close_doors();
+  keep_departures();
+  take_arrivals(true);
   each([](Connection& connection) { connection.retire(true); });
   look_ns_ = now_ns_;
 }

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "transport/growth/meter.h"
 #include "transport/listener.h"
 #include "transport/loop/blocks.h"
 #include "transport/loop/connection.h"
@@ -19,12 +20,15 @@
 #include "transport/loop/poller.h"
 #include "transport/loop/timers.h"
 #include "transport/loop/unpacking.h"
+#include "transport/moving.h"
 #include "transport/socket/listening.h"
 
 struct nghttp2_session_callbacks;
 struct nghttp2_option;
 
 namespace serval {
+
+class ListenerThreads;
 
 // State shared by the threads of one listener.
 struct SharedListener {
@@ -35,6 +39,7 @@ struct SharedListener {
   std::unique_ptr<TlsContext> tls;
   nghttp2_session_callbacks* callbacks = nullptr;
   nghttp2_option* options = nullptr;
+  ListenerThreads* threads = nullptr;
   ConnectionCount connections;
   std::atomic<int64_t> unsent_bytes{0};  // responses that clients have not read
   std::atomic<uint64_t> full_told_ns{0};
@@ -55,8 +60,8 @@ class ListenerThread final : public CallThread {
                  const TransportListener::MakeHandler& make);
   ~ListenerThread();
 
-  // Starts the thread; returns when its handler exists. Errors: internal.
-  Status start();
+  // Starts the thread; `waits`: returns when its handler exists. Errors: internal.
+  Status start(bool waits);
   // Any thread: stops accepting; lets calls finish until `until_ns`, then cuts them.
   void drain(uint64_t until_ns);
   // Any thread: cuts all connections; joins.
@@ -72,6 +77,24 @@ class ListenerThread final : public CallThread {
     blocks_.drop();
     outputs_.clear();
   }
+
+  // --- for the other threads of the listener ---
+  // Any thread: the load of the last interval, and the number of connections that it serves or will
+  // serve.
+  uint32_t load() const { return load_.load(std::memory_order_relaxed); }
+  uint32_t connection_count() const { return connection_count_.load(std::memory_order_relaxed); }
+  // Any thread: serves a new socket, or a connection of another thread, from now on. False: it is
+  // draining or stopping, and the caller keeps them.
+  bool offer(int socket);
+  bool offer(std::unique_ptr<Connection>& connection);
+
+  // --- for ListenerThreads, which this thread calls ---
+  // The number of connections accepted in this interval.
+  uint32_t accepted() const { return accepted_; }
+  // Returns the connections that would balance its load with that of a thread of this load.
+  std::vector<Connection*> movable(uint32_t load_there);
+  // Moves each connection to the other thread as soon as nothing of it refers to this one.
+  void send_away(std::vector<Connection*> connections, ListenerThread& target);
 
   // --- for its connections ---
   const TransportSettings& settings() const { return shared_.settings; }
@@ -123,13 +146,29 @@ class ListenerThread final : public CallThread {
     uint32_t use = 0;
   };
 
+  // A connection that is going to move.
+  struct Departure {
+    Connection* connection;
+    ListenerThread* target;
+    uint64_t until_ns;
+  };
+
+  void open_doors();
   void run();
   void turn();
+  std::span<const epoll_event> wait(bool& woken);
+  void interval_ended();
+  void take_arrivals(bool is_last);
+  void adopt(std::unique_ptr<Connection> moved);
+  void send_departures();
+  bool depart(const Departure& departure);
+  void keep_departures();
   uint64_t wait_until() const;
   void hear(std::span<const epoll_event> events);
   void accept(int listening);
   // Whether a second has passed since the last report, on any thread.
   bool may_tell(std::atomic<uint64_t>& told_ns) const;
+  void place(int socket);
   void take(int socket);
   void link(Connection* connection);
   void unlink(Connection* connection);
@@ -146,11 +185,18 @@ class ListenerThread final : public CallThread {
   void cut_all();
   void end_drain();
   template <typename Visit>
-  void each(const Visit& visit);
+  void each(const Visit& visit) {
+    for (Connection* connection = connections_; connection != nullptr;) {
+      Connection* following = connection->next;
+      visit(*connection);
+      connection = following;
+    }
+  }
 
   SharedListener& shared_;
   const uint32_t index_;
   const TransportListener::MakeHandler& make_;
+  const bool balances_;  // threads are added, and connections move between them
   std::thread thread_;
   Poller poller_;
   Timers timers_;
@@ -176,6 +222,14 @@ class ListenerThread final : public CallThread {
   uint64_t tls_look_ns_ = UINT64_MAX;     // next check of the certificate files
   bool draining_ = false;
   bool drain_ended_ = false;
+  LoadMeter meter_;
+  Arrivals arrivals_;
+  std::vector<Departure> departures_;
+  uint32_t interval_ = 1;  // number of the current interval
+  uint32_t accepted_ = 0;  // in this interval
+  uint32_t busy_intervals_ = 0;
+  std::atomic<uint32_t> load_{0};
+  std::atomic<uint32_t> connection_count_{0};
   std::atomic<uint64_t> drain_until_ns_{0};  // 0 = no drain
   std::atomic<bool> stopping_{false};
 };

@@ -53,8 +53,9 @@ describe('the benchmark on a GPU', () => {
 
   it('runs on stand-in libraries', { skip: obstacle() }, () => {
     const out = mkdtempSync(join(tmpdir(), 'serval-bench-gpu-'));
-    const chosen = ['--quick', '--batches', '2', '--only', 'bert-base', '--out', out];
-    const { status, output } = run(['--fake', '--compiled', ...chosen]);
+    const chosen = ['--quick', '--paths', 'rest,grpc', '--batches', '1', '--kinds', 'plain'];
+    const where = ['--only', 'bert-base', '--out', out];
+    const { status, output } = run(['--fake', '--compiled', ...chosen, ...where]);
     const read = (name: string): string => readFileSync(join(out, name), 'utf8');
     assert.equal(status, 0, output);
     const { rows, machine, verdicts } = JSON.parse(read('latest.gpu.json')) as {
@@ -68,7 +69,7 @@ describe('the benchmark on a GPU', () => {
     const all = [...sides, 'grpc-isolation', 'rest-isolation'];
     assert.deepEqual(
       rows.map(({ id }) => id),
-      ['x1', 'x16'].flatMap((load) => all.map((side) => `bert-base-b2-${load}-${side}`)),
+      ['x1', 'x16'].flatMap((load) => all.map((side) => `bert-base-b1-${load}-${side}`)),
     );
     for (const { id, error, got, rounds } of rows) {
       assert.equal(error, undefined, id);
@@ -80,7 +81,37 @@ describe('the benchmark on a GPU', () => {
     assert.equal(verdicts.length, 6);
     assert.equal(machine.isFake, true);
     assert.match(page, /Over stand-ins, without a GPU: this is not a measurement/);
-    assert.match(page, /^\| BERT-base \| 2 \| 16 \| REST binary \| isolated \| \d/m);
-    assert.match(output, /worst .*BERT-base b2 x16/);
+    assert.match(page, /^\| BERT-base \| 1 \| 16 \| REST binary \| isolated \| \d/m);
+    assert.match(output, /worst .*BERT-base b1 x16/);
+  });
+
+  it('measures graphs, batching, shared memory and several load processes', {
+    skip: obstacle(),
+  }, () => {
+    const out = mkdtempSync(join(tmpdir(), 'serval-bench-gpu-'));
+    const chosen = ['--quick', '--kinds', 'graphs,batching,shared,processes', '--only', 'mlp'];
+    const { status, output } = run(['--fake', '--compiled', ...chosen, '--out', out]);
+    assert.equal(status, 0, output);
+    const text = readFileSync(join(out, 'latest.gpu.json'), 'utf8');
+    rmSync(out, { recursive: true });
+    const { rows } = JSON.parse(text) as { rows: readonly Row[] };
+    const groups = ['graphs-b1-x1', 'batching-b1-x64', 'shared-b1-x16', 'processes-b1-x16'];
+    const sides = ['none', 'isolated', 'isolation'];
+    assert.deepEqual(
+      rows.map(({ id }) => id),
+      groups.flatMap((group) => sides.map((side) => `mlp-${group}-grpc-${side}`)),
+    );
+    for (const { id, error, got, rounds } of rows) {
+      assert.equal(error, undefined, id);
+      assert.ok(Number.isFinite(got), id);
+      for (const { perSecond } of rounds.flatMap((one) => [one.reference, one.serval])) {
+        assert.ok(perSecond > 0, id);
+      }
+    }
+    assert.match(
+      output,
+      /^estimated: \d+ s for 4 groups \(limit 240 s\), without the time to make/m,
+    );
+    assert.match(output, /^- dynamic batching, throughput, isolated, >= 0\.800: /m);
   });
 });

@@ -117,7 +117,7 @@ describe('serval/client against a server', () => {
       assert.ok(Buffer.from(data.buffer).equals(Buffer.from(buffer, byteOffset, byteLength)));
     });
 
-    it(`takes datatype and shape from the metadata: ${way}`, async () => {
+    it(`completes datatype and shape from the metadata: ${way}`, async () => {
       const lists = await call('identity_int64', {
         input: [
           [1, 2],

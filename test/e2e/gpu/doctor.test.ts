@@ -51,7 +51,7 @@ describe('serval doctor with libraries that say that there is a GPU', { skip: no
     assert.ok(names.includes('libcudnn.so.9 nvidia-cudnn-cu13'), names.join());
     assert.ok(!names.some((name) => name.startsWith('libcudart')), names.join());
     assert.match(report.verdict[0], /on the CPU: missing: libcudnn\.so\.9/);
-    assert.equal(report.verdict[1], 'next: serval gpu install');
+    assert.match(report.verdict[1], /^next: serval gpu adopt DIR, .*; else serval gpu install$/);
   });
 
   it('says of each provider whether it loads', async () => {
@@ -85,8 +85,12 @@ describe('serval doctor and serval gpu', () => {
   });
 
   for (const [args, text] of [
-    [['gpu'], /expected `serval gpu install/],
+    [['gpu'], /expected `serval gpu adopt DIR/],
     [['gpu', 'remove'], /got "remove"/],
+    [['gpu', 'adopt'], /got "adopt"/],
+    [['gpu', 'adopt', ''], /got "adopt" ""/],
+    [['gpu', 'adopt', '/a', '/b'], /got "adopt"/],
+    [['gpu', 'install', '--copy'], /--copy is a flag of `serval gpu adopt`/],
     [['gpu', 'install', '--tensort'], /unknown flag .* did you mean --tensorrt/],
     [['gpu', 'install', '--tensorrt=maybe'], /expected true/],
     [['doctor', 'all'], /expected no arguments/],

@@ -52,6 +52,8 @@ describe('models on GPUs, in processes of their devices', { skip: noCompiler }, 
         ...['--model-control-mode', 'explicit', '--load-model', '*'],
         // Concurrent loads would be counted as this model's.
         ...['--num-load-threads', '1'],
+        // Graphs use device memory too: only one model has them here.
+        '--cuda-graphs=false',
       ],
       {
         FAKE_ORT_REAL: onnxruntimeLibrary(undefined),

@@ -27,7 +27,9 @@ describe('metrics of GPUs', { skip: noCompiler }, () => {
         'nv_gpu_utilization{gpu_uuid="GPU-0"} 0.37',
         'nv_gpu_utilization{gpu_uuid="GPU-1"} 0.37',
         'nv_gpu_memory_total_bytes{gpu_uuid="GPU-0"} 1000',
-        'nv_gpu_memory_used_bytes{gpu_uuid="GPU-0"} 600',
+        'nv_gpu_memory_used_bytes{gpu_uuid="GPU-0"} 550',
+        '# TYPE serval_gpu_memory_reserved_bytes gauge',
+        'serval_gpu_memory_reserved_bytes{gpu_uuid="GPU-0"} 50',
         'nv_gpu_power_usage{gpu_uuid="GPU-1"} 71.5',
         'nv_gpu_power_limit{gpu_uuid="GPU-0"} 700',
         '# TYPE nv_energy_consumption counter',
@@ -35,12 +37,31 @@ describe('metrics of GPUs', { skip: noCompiler }, () => {
       ]) {
         assert.ok(first.split('\n').includes(line), `${line}\n${first}`);
       }
-      assert.doesNotMatch(first, /memory_used_bytes\{gpu_uuid="GPU-1"/);
+      assert.doesNotMatch(first, /memory_(used|reserved)_bytes\{gpu_uuid="GPU-1"/);
       assert.match(await page(), /^nv_energy_consumption\{gpu_uuid="GPU-1"\} 1\.5$/m);
     } finally {
       await server.stop();
     }
   });
+
+  for (const [which, flags, env] of [
+    ['an old library', ['-DFAKE_NVML_OLD'], {}],
+    ['a library that refuses the second version', [], { FAKE_NVML_REFUSES: '1' }],
+  ] as const) {
+    it(`count reserved memory as used with ${which}`, async () => {
+      const old = join(folder, which.replaceAll(' ', '-'));
+      buildLibrary(old, 'libnvidia-ml.so.1', 'fake_nvml.cc', flags);
+      const server = await startServer([MODEL], { LD_LIBRARY_PATH: old, ...env });
+      try {
+        const page = await (await fetch(`http://127.0.0.1:${server.httpPort}/metrics`)).text();
+        assert.match(page, /^nv_gpu_memory_total_bytes\{gpu_uuid="GPU-0"\} 1000$/m);
+        assert.match(page, /^nv_gpu_memory_used_bytes\{gpu_uuid="GPU-0"\} 600$/m);
+        assert.doesNotMatch(page, /memory_reserved/);
+      } finally {
+        await server.stop();
+      }
+    });
+  }
 
   it('are absent without the library', async () => {
     const empty = join(folder, 'empty');

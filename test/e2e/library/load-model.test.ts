@@ -29,6 +29,26 @@ describe('loadModel', () => {
     const { stdout } = await run(process.execPath, [file], options);
     return stdout;
   };
+  it('prints an uncaught error as a few readable lines with the installed file', async () => {
+    const begin = `import { loadModel } from 'serval';\n`;
+    const model = join(folder, 'models/half_plus_three');
+    for (const [code, stack] of [
+      [`await loadModel('/nowhere');`, /^ServalError: \/nowhere: no such file.*\n {4}at \w{4,}/m],
+      [`await (await loadModel('${model}')).infer({ z: [1] });`, /^ServalError: .*z.*\n {4}at \w/m],
+    ] as const) {
+      const { stderr } = await program(begin + code).then(
+        () => assert.fail('no error'),
+        (error: { stderr: string }) => error,
+      );
+      assert.ok(stderr.length < 4000, `${stderr.length} characters`);
+      assert.match(stderr, stack);
+      const [, file = '', line] = /^(\/.*):(\d+)$/m.exec(stderr) ?? [];
+      const source = readFileSync(file, 'utf8').split('\n')[Number(line) - 1] ?? '';
+      assert.ok(stderr.includes(source) && source.trim() !== '', stderr);
+      assert.match(stderr, /at (async )?(Model\.infer|loadModelWith) /);
+    }
+  });
+
   const answer = async (code: string): Promise<unknown> => {
     const begin = `import { loadModel, startServer, ErrorCode, ServalError } from 'serval';\n`;
     const show = `(_, value) => typeof value === 'bigint' ? value + 'n' : value`;

@@ -27,6 +27,7 @@ const TYPED: readonly (readonly [string, readonly string[]])[] = [
   ['serval inspect --js\\t true my\\t', ['inspect', '--json', 'true', 'my model.onnx']],
   ['serval completion z\\t', ['completion', 'zsh']],
   ['serval help insp\\t', ['help', 'inspect']],
+  ['serval gpu ado\\t mod\\t', ['gpu', 'adopt', 'models/']],
 ];
 
 /** All of fish's completions for the typed text. */
@@ -40,6 +41,8 @@ const OFFERED: readonly (readonly [string, readonly string[]])[] = [
   ['serval serve my', ['my model.onnx']],
   ['serval completion z', ['zsh']],
   ['serval help insp', ['inspect']],
+  ['serval gpu ado', ['adopt']],
+  ['serval gpu adopt mod', ['models/']],
 ];
 
 const has = (program: string, ...args: readonly string[]): boolean =>

@@ -52,6 +52,22 @@ TEST_F(Gather, JoinsRequestsInOrder) {
   EXPECT_EQ(reinterpret_cast<uintptr_t>(out_[0].data) % kTensorAlignment, 0u);
 }
 
+TEST_F(Gather, OmittedInputsStayOmitted) {
+  const std::vector<float> a = {1}, b = {2}, c = {3};
+  const std::vector<TensorView> first = {TensorView(), floats({1}, a)};
+  const std::vector<TensorView> second = {TensorView(), floats({1}, b)};
+  const std::vector<TensorView> whole = {floats({1}, c), floats({1}, c)};
+  EXPECT_TRUE(same_batch(first, second, false));
+  EXPECT_FALSE(same_batch(first, whole, false));
+  EXPECT_FALSE(same_batch(whole, first, true));
+  ASSERT_TRUE(run({{first, 0, 1}, {second, 0, 1}}, 3).ok());
+  EXPECT_EQ(out_[0].dtype, DType::Invalid);
+  EXPECT_EQ(values(out_[1]), (std::vector<float>{1, 2, 2}));
+  ASSERT_TRUE(run({{first, 0, 1}}, 1).ok());
+  EXPECT_EQ(out_[0].dtype, DType::Invalid);
+  EXPECT_EQ(values(out_[1]), std::vector<float>{1});
+}
+
 // Memory for a device's copies, available for the first input only.
 struct OnePlace : InputPlaces {
   uint8_t* input_place(size_t index, size_t bytes) override {

@@ -26,6 +26,7 @@ TEST(GpuMetrics, WhatADeviceDoesNotTellIsLeftOut) {
   talks.uuid = "GPU-b";
   talks.utilization = 0.5;
   talks.memory_total_bytes = 85899345920u;
+  talks.memory_reserved_bytes = 527433728;
   talks.energy_joules = 2.25;
   EXPECT_EQ(page_of({silent}), "");
   const std::string page = page_of({silent, talks});
@@ -36,7 +37,10 @@ TEST(GpuMetrics, WhatADeviceDoesNotTellIsLeftOut) {
   EXPECT_NE(page.find("nv_gpu_memory_total_bytes{gpu_uuid=\"GPU-b\"} 85899345920\n"),
             std::string::npos);
   EXPECT_NE(page.find("nv_energy_consumption{gpu_uuid=\"GPU-b\"} 2.25\n"), std::string::npos);
-  EXPECT_EQ(page.find("used"), std::string::npos);
+  EXPECT_NE(page.find("# TYPE serval_gpu_memory_reserved_bytes gauge\n"
+                      "serval_gpu_memory_reserved_bytes{gpu_uuid=\"GPU-b\"} 527433728\n"),
+            std::string::npos);
+  EXPECT_EQ(page.find("memory_used"), std::string::npos);
   EXPECT_EQ(page.find("GPU-\\\"a"), std::string::npos);
 }
 

@@ -30,7 +30,7 @@ const FOLDERS = {
     },
     'operators.cc',
   ],
-  transport: [{ apart: ['socket', 'grpc'] }, { knot: ['.', 'loop', 'http1', 'http2'] }],
+  transport: [{ apart: ['socket', 'grpc', 'growth'] }, { knot: ['.', 'loop', 'http1', 'http2'] }],
   tabular: [
     'contract',
     'generated',

@@ -54,9 +54,12 @@ const VERSIONS = 'native/backend/onnxruntime/api.h';
 // kOrtShapeApiVersion was found.
 export const CALLED_IF_NEW = [
   'AddExternalInitializersFromFilesInMemory',
+  'AllocatorGetStats',
   'EpAssignedSubgraph_GetEpName',
   'EpAssignedSubgraph_GetNodes',
+  'GetKeyValue',
   'GetTensorElementTypeAndShapeDataReference',
+  'ReleaseKeyValuePairs',
   'Session_GetEpGraphAssignmentInfo',
   'TensorTypeAndShape_HasShape',
 ];

@@ -66,7 +66,6 @@ export const GRPC_CONFIG: Config['grpc'] = {
     sendBytesMax: 11,
     unixPath: '/somewhere/grpc.sock',
     unixMode: 0o700,
-    threads: 30,
     reusePort: true,
     compressionLevel: 6,
     tls: {
@@ -87,6 +86,7 @@ export const GRPC_CONFIG: Config['grpc'] = {
     connectionAgeGraceMs: 38,
     connectionIdleMsMax: 39,
   },
+  threads: 30,
   sslConfigFile: undefined,
   ignored: GRPC_IGNORED,
 };

@@ -19,6 +19,7 @@ const BATCH = {
   requestRowsMax: 12,
   preferredRows: [4, 8],
   allowedRows: [],
+  anyRows: false,
   delayUs: 250,
   split: true,
   padInner: false,
@@ -31,7 +32,13 @@ const POLICY = {
   allowTimeoutOverride: true,
   requestsMax: 7,
 } as const;
-const OVERRIDE = { name: 'y', dims: [-1, 4], modelDims: [], labels: ['cat', '', 'dög'] };
+const OVERRIDE = {
+  name: 'y',
+  dims: [-1, 4],
+  modelDims: [],
+  labels: ['cat', '', 'dög'],
+  optional: false,
+};
 const TENSOR = {
   name: 'x',
   datatype: 'BF16',
@@ -122,7 +129,7 @@ test('reads what it wrote', () => {
       { level: 1, policy: { ...POLICY, allowTimeoutOverride: false } },
     ],
     batch: { ...BATCH, mode: 'auto', split: false, padInner: true, onlyIfBatchable: true },
-    inputs: [{ name: 'x', dims: [], modelDims: [-1, 2, 2], labels: [] }, OVERRIDE],
+    inputs: [{ name: 'x', dims: [], modelDims: [-1, 2, 2], labels: [], optional: true }, OVERRIDE],
     weightFiles: ['/w'],
     graphs: [
       {

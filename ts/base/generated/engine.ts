@@ -90,6 +90,8 @@ export enum ListenerEvent {
   Failed = 12,
   /** bytes that are not a request were refused; value: the status; */
   Refused = 13,
+  /** a listener thread was added; value: their number; payload: u32, the */
+  ThreadAdded = 14,
 }
 
 export enum RequestFlag {
@@ -182,6 +184,9 @@ export type BatchProof = 'untried' | 'proven' | 'contradicted' | 'undecided';
 
 export type TimeoutAction = 'reject' | 'delay';
 
+/** Whether a model whose CUDA graphs cannot be recorded fails to load (Required) or runs without them. Known: it also runs without them if its inputs have free dims besides the batch. */
+export type GraphUse = 'required' | 'optional' | 'known';
+
 export type MissingPart = 'model' | 'version' | 'label' | 'ready' | 'number' | 'int64' | 'signature';
 
 /** The ranks of an unchecked input that the operator after it accepts. */
@@ -209,6 +214,8 @@ export interface TensorSpec {
   readonly defaultProto?: Uint8Array;
   /** outputs: class names stored in the model */
   readonly labels?: readonly string[];
+  /** optional inputs: the configuration lists it */
+  readonly inConfig?: boolean;
 }
 
 export interface Signature {
@@ -217,7 +224,7 @@ export interface Signature {
   readonly outputs: readonly TensorSpec[];
   /** SignatureDef.method_name; absent: the format has none */
   readonly methodName?: string;
-  /** with a default in the graph; `inputs` has the others */
+  /** the graph runs without them; `inputs` has the others */
   readonly optionalInputs?: readonly TensorSpec[];
 }
 
@@ -287,6 +294,8 @@ export interface BatchPolicy {
   readonly preserveOrdering: boolean;
   /** Off unless the first dim of every input and output is free. */
   readonly onlyIfBatchable: boolean;
+  /** never padded, even if the model's operators plan each shape */
+  readonly anyRows: boolean;
 }
 
 export interface QueuePolicy {
@@ -314,6 +323,8 @@ export interface TensorOverride {
   readonly modelDims: readonly number[];
   /** outputs: classification labels by index */
   readonly labels: readonly string[];
+  /** inputs: a request may omit it */
+  readonly optional: boolean;
 }
 
 export interface Provider {
@@ -376,12 +387,25 @@ export interface ModelSpec {
   /** batch sizes of CUDA graphs; 0 = a model without a batch */
   readonly graphRows?: readonly number[];
   readonly serverOptions?: readonly ServerOptions[];
+  readonly graphUse?: GraphUse;
 }
 
 /** The number of a graph's nodes that a provider runs, by ONNX Runtime's name for it. */
 export interface ProviderNodes {
   readonly provider: string;
   readonly nodes: number;
+}
+
+/** How a model runs on a GPU. Each instance records its own graphs; these are the first one's. */
+export interface DeviceRuns {
+  /** batch sizes recorded at load; 0 = a model without a batch */
+  readonly graphRows: readonly number[];
+  /** device memory that they took */
+  readonly graphBytes: number;
+  /** ascending; batches are padded to these sizes; empty = to none */
+  readonly fixedRows: readonly number[];
+  /** why sizes are fixed, or why there are no graphs */
+  readonly why: string;
 }
 
 /** The result of a load. */
@@ -411,6 +435,8 @@ export interface ModelInfo {
   readonly nodes?: readonly ProviderNodes[];
   /** one for each signature whose graph was read */
   readonly rows?: readonly RowsFinding[];
+  /** set if the model runs on a GPU */
+  readonly device?: DeviceRuns;
 }
 
 export interface VersionRoute {

@@ -1,16 +1,21 @@
 // `serval doctor`: reports whether this machine can run models on GPUs, and what is missing.
 // Control plane, main thread. It opens the libraries in this process and loads a model of one
 // operator with each provider.
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { ONNX_FILE } from '../../base/file-names.js';
 import { parseFlags } from '../../config/command-line.js';
 import { boolValue, textValue } from '../../config/values/values.js';
 import { ErrorCode, reasonOf } from '../../base/errors.js';
-import { defaultGpuFolder, readGpuFolder, type GpuFolder } from '../../engine/gpu-folder.js';
+import {
+  adoptedSources,
+  defaultGpuFolder,
+  readGpuFolder,
+  type GpuFolder,
+} from '../../engine/gpu-folder.js';
 import type { DriverProbe } from '../../models/placement/placing-engine.js';
-import { GPU_LIBRARIES } from '../../models/placement/libraries.js';
+import { GPU_LIBRARIES, type GpuLibrary } from '../../models/placement/libraries.js';
 import { loadBinding, onnxruntimeLibrary, type NativeBinding } from '../../engine/binding.js';
 import type { Engine } from '../../engine/engine.js';
 import { encodeModel } from '../../importers/onnx/builder.js';
@@ -72,7 +77,11 @@ async function findings(path: string, library: string | undefined): Promise<Find
         capability: `${major}.${minor}`,
       }),
     ),
-    folder: { path, state: folderState(path, folder) },
+    folder: {
+      path,
+      state: folderState(path, folder),
+      sources: folder === undefined ? [] : adoptedSources(folder),
+    },
     runtime,
     libraries,
     providers: await triedProviders(runtime),
@@ -84,7 +93,7 @@ function folderState(path: string, folder: GpuFolder | undefined): string {
     return existsSync(path) ? 'nothing installed by `serval gpu install`' : 'does not exist';
   }
   if (folder.broken.length > 0) return `incomplete: ${folder.broken.join(', ')}`;
-  return folder.packages.map(({ name, version }) => `${name} ${version}`).join(', ');
+  return folder.packages.map(({ name, version }) => `${name} ${version || '?'}`).join(', ');
 }
 
 /** "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.65.06  ..." -> "580.65.06" */
@@ -100,13 +109,19 @@ function moduleVersion(): string {
 function find(
   binding: NativeBinding,
   folder: string,
-  { soname }: { readonly soname: string },
+  { soname, otherNames }: Pick<GpuLibrary, 'soname' | 'otherNames'>,
 ): Pick<FoundLibrary, 'from' | 'reason'> {
-  const own = join(folder, soname);
-  const isOwn = existsSync(own);
-  const reason = binding.probeLibrary(Buffer.from(isOwn ? own : soname));
-  if (reason === '') return { from: isOwn ? own : 'system', reason };
+  const name = existsSync(join(folder, soname)) ? soname : otherName(folder, otherNames);
+  const own = name === undefined ? undefined : join(folder, name);
+  const reason = binding.probeLibrary(Buffer.from(own ?? soname));
+  if (reason === '') return { from: own ?? 'system', reason };
   return { from: undefined, reason };
+}
+
+/** The library of another minor version in the folder. */
+function otherName(folder: string, pattern: RegExp | undefined): string | undefined {
+  if (pattern === undefined || !existsSync(folder)) return undefined;
+  return readdirSync(folder).find((name) => pattern.test(name) && existsSync(join(folder, name)));
 }
 
 /** Tries each provider with a model of one operator. */

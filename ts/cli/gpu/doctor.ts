@@ -1,4 +1,5 @@
 // Findings of `serval doctor` as text, and the verdict. Control plane; pure.
+import type { AdoptedSource } from '../../engine/gpu-folder.js';
 import {
   DRIVER_NAME_MIN,
   DRIVER_VERSION_MIN,
@@ -42,7 +43,12 @@ export interface DoctorReport {
     readonly init: number;
   };
   readonly devices: readonly GpuDevice[];
-  readonly folder: { readonly path: string; readonly state: string };
+  readonly folder: {
+    readonly path: string;
+    readonly state: string;
+    /** The places from which `serval gpu adopt` brought its libraries. */
+    readonly sources: readonly AdoptedSource[];
+  };
   readonly runtime: string;
   readonly libraries: readonly FoundLibrary[];
   readonly providers: readonly TriedProvider[];
@@ -82,6 +88,13 @@ function cpuVerdict(found: Findings): readonly [string, string] {
   return [`verdict: models run on the CPU: ${why}`, `next: ${remedy}`];
 }
 
+const ADOPT_OR_INSTALL =
+  'serval gpu adopt DIR, if a Python environment on this machine has them; else serval gpu install';
+const ADOPT_AGAIN = 'serval gpu adopt DIR with its new place, or serval gpu install';
+
+const lostText = ({ from, exists }: AdoptedSource): string =>
+  exists ? `${from}, which was adopted, has changed` : `${from}, which was adopted, is gone`;
+
 function firstObstacle(found: Findings): readonly [string, string] {
   const { driver, devices, libraries } = found;
   const install = `install NVIDIA's driver ${DRIVER_NAME_MIN} or newer`;
@@ -97,9 +110,11 @@ function firstObstacle(found: Findings): readonly [string, string] {
   const missing = libraries.filter(
     ({ provider, optional, from }) => provider === 'cuda' && !optional && from === undefined,
   );
+  const lost = found.folder.sources.find(({ broken }) => broken.length > 0);
+  if (lost !== undefined) return [`${lostText(lost)}: ${lost.broken.join(', ')}`, ADOPT_AGAIN];
   if (missing.length > 0) {
     const names = missing.map(({ soname }) => soname).join(', ');
-    return [`missing: ${names}`, 'serval gpu install'];
+    return [`missing: ${names}`, ADOPT_OR_INSTALL];
   }
   const refused = found.providers.find(({ name }) => name === 'cuda')?.reason ?? '';
   return [`the CUDA provider does not load: ${refused}`, 'serval gpu install'];
@@ -117,6 +132,7 @@ export function doctorText(report: DoctorReport): string {
     `driver     ${driverText(driver)}`,
     ...(devices.length === 0 ? ['devices    none'] : devices.map(deviceText)),
     `folder     ${folder.path}: ${folder.state}`,
+    ...folder.sources.map(sourceText),
     `runtime    ${report.runtime === '' ? 'no ONNX Runtime library found' : report.runtime}`,
     ...libraries.map(libraryText),
     ...providers.map(
@@ -127,6 +143,11 @@ export function doctorText(report: DoctorReport): string {
   ];
   return `${lines.join('\n')}\n`;
 }
+
+const sourceText = (source: AdoptedSource): string =>
+  source.broken.length > 0
+    ? `adopted    ${lostText(source)}: serval gpu adopt DIR`
+    : `adopted    from ${source.from}${source.exists ? '' : ' (copied; it is gone)'}`;
 
 function driverText({ reason, cuda, module }: DoctorReport['driver']): string {
   if (reason !== '') return `not found: ${reason}`;

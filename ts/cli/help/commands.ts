@@ -4,7 +4,7 @@
 import { SERVE_FLAGS } from '../../config/flags.js';
 import type { FlagRow } from '../../config/values/flag-row.js';
 import { BENCH_FLAGS } from '../bench/flags.js';
-import { IMPORT_FLAGS, INSPECT_FLAGS } from '../model-flags.js';
+import { CHECK_FLAGS, IMPORT_FLAGS, INSPECT_FLAGS } from '../model-flags.js';
 import { DOCTOR_FLAGS, GPU_FLAGS } from '../gpu/flags.js';
 import { PREDICT_FLAGS } from '../predict/flags.js';
 import { TYPES_FLAGS } from '../types/flags.js';
@@ -25,8 +25,15 @@ interface Described {
   /** Flags shown on the short page; the long one has all. Default: all. */
   readonly common?: readonly string[];
   readonly examples: readonly Example[];
-  /** Completion of plain arguments: paths, the commands' names, or some of these words. */
-  readonly completes: 'paths' | 'commands' | readonly string[];
+  /**
+   * Completion of plain arguments: paths, the commands' names, some of these words, or one of the
+   * words `first` and then folders.
+   */
+  readonly completes:
+    | 'paths'
+    | 'commands'
+    | readonly string[]
+    | { readonly first: readonly string[]; readonly then: 'folders' };
 }
 
 export interface CommandRow extends Described {
@@ -147,6 +154,21 @@ const INSPECT: Described = {
   completes: 'paths',
 };
 
+const CHECK: Described = {
+  takes: '[PATH ...] [flags of serve] [--json]',
+  summary: 'load every model once and report which ones fail',
+  about:
+    'A dry run of `serve` with the same arguments: loads, imports and warms up every version that it ' +
+    'would serve, one at a time, and opens no port. The exit code is 0 if such a server would be ' +
+    'ready, 1 if a model fails or a place of models has a fault.',
+  flags: CHECK_FLAGS,
+  examples: [
+    { line: 'serval check /models', what: 'a line per version, with the reason of each failure' },
+    { line: 'serval check --model-config-file models.config --json', what: 'as JSON' },
+  ],
+  completes: 'paths',
+};
+
 const IMPORT: Described = {
   takes: 'PATH --out FILE',
   summary: 'write a TensorFlow model as ONNX, others as their plan',
@@ -177,17 +199,27 @@ const TYPES: Described = {
 };
 
 const GPU: Described = {
-  takes: 'install [--tensorrt] [--to DIR]',
-  summary: "install NVIDIA's libraries and ONNX Runtime for GPUs",
+  takes: 'adopt DIR | install [flags]',
+  summary: "use or download NVIDIA's libraries and ONNX Runtime for GPUs",
   about:
-    "Downloads 1.4 GB from the package index of pip's configuration, else PyPI, verifies the hashes " +
+    '`adopt` links to the CUDA libraries that DIR already has: a Python environment (site-packages, ' +
+    "as torch's packages bring them), a conda environment or CUDA itself. Only ONNX Runtime for " +
+    'GPUs is downloaded, if DIR and --onnxruntime do not have it. Libraries that ONNX Runtime ' +
+    'cannot use are listed and refused. `install` downloads 1.4 GB ' +
+    "from the package index of pip's configuration, else PyPI, verifies the hashes " +
     'and extracts only the libraries. Installed files are kept; interrupted downloads resume.',
   flags: GPU_FLAGS,
   examples: [
-    { line: 'serval gpu install', what: 'where servers find it' },
+    { line: 'serval gpu adopt /opt/venv', what: 'the libraries of a Python environment' },
+    { line: 'serval gpu adopt "$CONDA_PREFIX" --dry-run', what: 'only report what is there' },
+    {
+      line: 'serval gpu adopt /opt/venv --onnxruntime onnxruntime_gpu.whl',
+      what: 'without a network',
+    },
+    { line: 'serval gpu install', what: 'download all, to where servers find it' },
     { line: 'serval gpu install --tensorrt --to /opt/serval-gpu', what: 'with TensorRT 10' },
   ],
-  completes: ['install'],
+  completes: { first: ['adopt', 'install'], then: 'folders' },
 };
 
 const DOCTOR: Described = {
@@ -259,6 +291,7 @@ const TABLE = {
   predict: PREDICT,
   bench: BENCH,
   inspect: INSPECT,
+  check: CHECK,
   import: IMPORT,
   types: TYPES,
   gpu: GPU,

@@ -29,6 +29,8 @@ function valuesOf({ type, value }: FlagRow): Values {
     case 'text':
       if (value === 'DIR') return 'folders';
       return value === 'FILE' || value === 'PATH' ? 'files' : 'any';
+    case 'int-or-auto':
+      return ['auto'];
     case 'int':
     case 'size':
     case 'text-list':
@@ -36,10 +38,15 @@ function valuesOf({ type, value }: FlagRow): Values {
   }
 }
 
-function argumentsOf({ completes }: CommandRow): Values {
-  if (completes === 'paths') return 'files';
-  if (completes === 'commands') return [...COMMANDS.map((row) => row.name), 'all'];
-  return completes;
+/** Values of plain arguments: of the first one, and of all later ones. */
+function argumentsOf({ completes }: CommandRow): readonly [first: Values, later: Values] {
+  if (completes === 'paths') return ['files', 'files'];
+  if (completes === 'commands') {
+    const names = [...COMMANDS.map((row) => row.name), 'all'];
+    return [names, names];
+  }
+  if ('first' in completes) return [completes.first, completes.then];
+  return [completes, completes];
 }
 
 const namesOf = (row: FlagRow): readonly string[] => [row.name, ...row.aliases];
@@ -103,8 +110,16 @@ function bashCommand(row: CommandRow): string {
       if [[ $cur == -* ]]; then
         _serval_words "${flags.join(' ')}" "$cur"
       else
-        ${bashAction(argumentsOf(row))}
+        ${bashArguments(row)}
       fi ;;`;
+}
+
+/** The word after the command is its first argument. */
+function bashArguments(row: CommandRow): string {
+  const [first, later] = argumentsOf(row);
+  if (first === later) return bashAction(first);
+  const [one, others] = [bashAction(first), bashAction(later)];
+  return `if (( COMP_CWORD == 2 )); then ${one}; else ${others}; fi`;
 }
 
 function zshScript(): string {
@@ -142,9 +157,11 @@ function zshCommand(row: CommandRow): string {
     const what = `[${zshText(one.help)}]:${zshText(one.value)}:${values}`;
     return namesOf(one).map((name) => quoted(`*--${name}=${what}`));
   });
-  const plain = quoted(`*:${row.completes === 'paths' ? 'path' : 'word'}:`);
   const specs = [...flags, quoted('(- *)--help[show help]')];
-  const last = `${plain}${quoted(zshAction(argumentsOf(row)))}`;
+  const [first, later] = argumentsOf(row);
+  const spec = (at: string, values: Values): string =>
+    quoted(`${at}:${typeof values === 'string' ? 'path' : 'word'}:`) + quoted(zshAction(values));
+  const last = [...(first === later ? [] : [spec('1', first)]), spec('*', later)].join(' ');
   return `    ${row.name})\n      _arguments \\\n        ${[...specs, last].join(' \\\n        ')} ;;`;
 }
 
@@ -179,11 +196,17 @@ function fishCommand(row: CommandRow): readonly string[] {
       (name) => `${here} -l ${name} ${fishAction(valuesOf(one))} -d ${fish(one.help)}`,
     ),
   );
-  const plain = argumentsOf(row);
-  if (plain === 'files') return [...flags, `${here} -F`];
-  return plain.length === 0 || typeof plain === 'string'
-    ? flags
-    : [...flags, `${here} -a ${fish(plain.join(' '))}`];
+  const [first, later] = argumentsOf(row);
+  if (first === 'files') return [...flags, `${here} -F`];
+  if (first.length === 0 || typeof first === 'string') return flags;
+  if (first === later) return [...flags, `${here} -a ${fish(first.join(' '))}`];
+  const words = `__fish_seen_subcommand_from ${first.join(' ')}`;
+  const [before, after] = [`; and not ${words}'`, `; and ${words}'`];
+  return [
+    ...flags,
+    `${here.slice(0, -1)}${before} -a ${fish(first.join(' '))}`,
+    `${here.slice(0, -1)}${after} -a '(__fish_complete_directories)'`,
+  ];
 }
 
 function fishAction(values: Values): string {

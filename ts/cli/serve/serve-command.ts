@@ -12,9 +12,10 @@ import type { RegistrySnapshot } from '../../model/snapshot.js';
 import { loadBinding } from '../../engine/binding.js';
 import { requireThreads, startNodePool, type ThreadSettings } from '../../engine/thread-need.js';
 import { startServer, type RunningServer } from '../../server/server.js';
+import { listenerThreads } from '../../server/listener-threads.js';
 import { unsupportedNode } from '../../base/version.js';
 import { RequestFiles } from './request-files.js';
-import { startedJson, startedText } from './startup-text.js';
+import { startedJson, startedText, type Listening } from './startup-text.js';
 import { asUsage } from '../usage.js';
 
 const SIGNAL_EXIT: Readonly<Record<'SIGINT' | 'SIGTERM', number>> = { SIGINT: 130, SIGTERM: 143 };
@@ -32,11 +33,11 @@ export async function serveCommand(args: readonly string[]): Promise<number> {
   const oldNode = unsupportedNode(process.version);
   if (oldNode !== undefined) logger.warn(`${oldNode}: this version is not tested`);
   exitOnUncaught({ level, format });
-  requireThreads(threadSettings(config), startable);
+  const growth = requireThreads(threadSettings(config), startable);
   const signals = new SignalExit(logger);
   signals.install();
   try {
-    const server = await startServer(config);
+    const server = await startServer(config, growth);
     signals.server = server;
     process.on('SIGHUP', () => {
       logger.info('reloading configuration and models', { signal: 'SIGHUP' });
@@ -50,11 +51,13 @@ export async function serveCommand(args: readonly string[]): Promise<number> {
   return 0;
 }
 
-function threadSettings({ listeners, httpThreads, grpc, model }: Config): ThreadSettings {
+function threadSettings(config: Config): ThreadSettings {
+  const { http, grpc, growth } = listenerThreads(config);
   return {
-    httpThreads: listeners.http ? httpThreads : 1,
-    grpcThreads: listeners.grpc ? grpc.transport.threads : 0,
-    intraOpThreads: model.intraOpThreads,
+    httpThreads: http.threads,
+    grpcThreads: grpc.threads,
+    growth,
+    intraOpThreads: config.model.intraOpThreads,
     processors: availableParallelism(),
   };
 }
@@ -63,9 +66,10 @@ function threadSettings({ listeners, httpThreads, grpc, model }: Config): Thread
 function announce(config: Config, server: RunningServer, files: RequestFiles): void {
   const { httpPort, grpcPort, tls, admin } = server;
   const { grpcHost, host } = config;
+  const metrics = metricsAt(config, server);
   const policy = server.policy();
   const requestFile = files.pathOf;
-  const at = { host, httpPort, grpcHost, grpcPort, tls, admin, policy, requestFile };
+  const at = { host, httpPort, grpcHost, grpcPort, tls, metrics, admin, policy, requestFile };
   const text =
     config.logFormat === 'json'
       ? (snapshot: RegistrySnapshot) => startedJson(snapshot, at, process.pid)
@@ -74,6 +78,10 @@ function announce(config: Config, server: RunningServer, files: RequestFiles): v
   process.stdout.write(text(snapshot));
   if (snapshot.ready) return;
   void server.whenReady().then(() => process.stdout.write(text(server.snapshot())));
+}
+
+function metricsAt({ metrics }: Config, { metricsPort }: RunningServer): Listening['metrics'] {
+  return metricsPort === undefined ? undefined : { host: metrics.host, port: metricsPort };
 }
 
 /**

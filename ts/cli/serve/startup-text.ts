@@ -2,16 +2,24 @@
 // whether it is ready. Pure; control plane.
 import { UNIX_PREFIX } from '../../listeners/unix-socket.js';
 import { INFERENCE_SERVICE } from '../../base/services.js';
-import { GRPC_TYPE } from '../../base/media-types.js';
 import type { Policy } from '../../access/policy.js';
 import { modelProblem } from '../../models/registry/snapshot-build.js';
 import type { ModelSnapshot, RegistrySnapshot, TensorInfo } from '../../model/snapshot.js';
 import type { VersionSnapshot } from '../../model/snapshot.js';
 import { visible, visibleInJson, visibleJson } from '../../base/text.js';
 import { accessFacts, accessText } from './access-text.js';
-import { REQUEST_FILE_ELEMENTS_MAX, TRY_MODELS_MAX } from '../../base/limits.js';
+import {
+  REQUEST_FILE_ELEMENTS_MAX,
+  TABLE_VERSIONS_MAX,
+  TRY_MODELS_MAX,
+} from '../../base/limits.js';
 import { pictureShape, sampleRequest } from '../../protocols/sample-request.js';
 import type { SampleRequest } from '../../protocols/sample-request.js';
+
+interface HostPort {
+  readonly host: string;
+  readonly port: number;
+}
 
 export interface Listening {
   readonly host: string;
@@ -22,7 +30,9 @@ export interface Listening {
   /** The transports that use TLS. */
   readonly tls?: { readonly http: boolean; readonly grpc: boolean; readonly admin: boolean };
   readonly policy?: Policy;
-  readonly admin?: { readonly host: string; readonly port: number } | undefined;
+  readonly admin?: HostPort | undefined;
+  /** The extra address of /metrics; undefined or absent: only HTTP's. */
+  readonly metrics?: HostPort | undefined;
   /**
    * The path of a file with a request that is too long to print, by its name; undefined: there is
    * none. Absent: no such files are written.
@@ -48,10 +58,12 @@ export function startedText(snapshot: RegistrySnapshot, at: Listening): string {
   const blocks = [modelTable(snapshot)];
   if (samples.length > 0) blocks.push(`try:\n${samples.map((line) => `  ${line}\n`).join('')}`);
   const how = snapshot.ready ? 'serval is ready' : 'serval is serving, but not ready';
-  const problems = unreadyReasons(snapshot).map((reason) => `  ${reasonText(reason)}\n`);
+  const problems = unservedReasons(snapshot).map((reason) => `  ${reasonText(reason)}\n`);
   const http = listenerText('HTTP', at.host, at.httpPort, at.tls?.http);
   const grpc = listenerText('gRPC', at.grpcHost, at.grpcPort, at.tls?.grpc);
-  const where = `${http}, ${grpc}`;
+  const { metrics } = at;
+  const scraped = metrics && `, metrics on ${boundAddress(metrics.host, metrics.port)}`;
+  const where = `${http}, ${grpc}${scraped ?? ''}`;
   const access = at.policy === undefined ? '' : `${accessText(at.policy)}\n`;
   blocks.push(`${access}${how}: ${where}${adminText(at)}\n${problems.join('')}`);
   return blocks.join('\n');
@@ -60,7 +72,7 @@ export function startedText(snapshot: RegistrySnapshot, at: Listening): string {
 function listenerText(name: string, host: string, port: number | undefined, isTls = false): string {
   return port === undefined
     ? `${name} off`
-    : `${name} on ${authority(host, port)}${tlsText(isTls)}`;
+    : `${name} on ${boundAddress(host, port)}${tlsText(isTls)}`;
 }
 
 const tlsText = (isTls = false): string => (isTls ? ' (TLS)' : '');
@@ -68,48 +80,55 @@ const tlsText = (isTls = false): string => (isTls ? ' (TLS)' : '');
 function adminText({ admin, tls }: Listening): string {
   if (admin === undefined) return '';
   const isUnix = admin.host.startsWith(UNIX_PREFIX);
-  const where = isUnix ? admin.host : authority(admin.host, admin.port);
+  const where = isUnix ? admin.host : boundAddress(admin.host, admin.port);
   return `, control and metrics on ${where}${tlsText(tls?.admin)} only`;
 }
 
 /** The same for machines: one JSON line, whose event is "ready" only if the server is. */
 export function startedJson(snapshot: RegistrySnapshot, at: Listening, pid: number): string {
-  const { host, httpPort, grpcHost, grpcPort, policy, admin } = at;
+  const { host, httpPort, grpcHost, grpcPort, policy, admin, metrics } = at;
   const http = httpPort === undefined ? null : { host, port: httpPort };
   const grpc = grpcPort === undefined ? null : { host: grpcHost, port: grpcPort };
   const access = policy === undefined ? {} : { access: accessFacts(policy) };
-  const where = { http, grpc, admin, ...access, pid };
+  const where = { http, grpc, metrics, admin, ...access, pid };
   const line = snapshot.ready
     ? { event: 'ready', ...where }
-    : { event: 'started', ready: false, problems: unreadyReasons(snapshot), ...where };
+    : { event: 'started', ready: false, problems: unservedReasons(snapshot), ...where };
   return `${visibleJson(line)}\n`;
 }
 
-/** Why the server is not ready; empty if it is. */
-function unreadyReasons(snapshot: RegistrySnapshot): readonly string[] {
-  if (snapshot.ready) return [];
-  const unready = Object.values(snapshot.models)
-    .filter((model) => model.defaultVersion === undefined)
-    .map((model) => `model '${model.name}': ${modelProblem(model)}`);
-  const left = unready.length - REASONS_MAX;
-  const more = left > 0 ? [`${left} more models`] : [];
-  return [...snapshot.faults, ...unready.slice(0, REASONS_MAX), ...more];
+/** Everything that is not served, with its reason; faults of the server first. */
+function unservedReasons(snapshot: RegistrySnapshot): readonly string[] {
+  const reasons = Object.values(snapshot.models).flatMap((model) => reasonsOf(model, snapshot));
+  const left = reasons.length - REASONS_MAX;
+  const more = left > 0 ? [`${left} more`] : [];
+  return [...snapshot.faults, ...reasons.slice(0, REASONS_MAX), ...more];
 }
 
-/** One line per version; the last column has the reason of a failed one. */
+function reasonsOf(model: ModelSnapshot, { ready }: RegistrySnapshot): readonly string[] {
+  const { name, versions, problem, defaultVersion } = model;
+  const failed = versions
+    .filter((one) => one.errorMessage !== '')
+    .map(({ version, errorMessage }) => `model '${name}', version ${version}: ${errorMessage}`);
+  if (failed.length > 0) return failed;
+  if (versions.length === 0) return [`model '${name}': ${problem || 'no version found'}`];
+  return ready || defaultVersion !== undefined ? [] : [`model '${name}': ${modelProblem(model)}`];
+}
+
+interface Row {
+  readonly cells: readonly string[];
+  readonly isServed: boolean;
+}
+
+/**
+ * One line per version. Among many, the failed ones and the first others are listed, and the rest
+ * is counted.
+ */
 export function modelTable(snapshot: RegistrySnapshot): string {
-  const rows = [HEADINGS];
-  for (const model of Object.values(snapshot.models)) {
-    for (const version of model.versions) {
-      const failed = version.errorMessage !== '';
-      const last = failed ? reasonText(version.errorMessage) : signatureText(version);
-      rows.push([model.name, version.version, version.state, version.format, last]);
-    }
-    if (model.versions.length > 0) continue;
-    rows.push([model.name, '-', '-', '-', reasonText(model.problem || 'no version found')]);
-  }
-  if (rows.length === 1) return 'no models\n';
-  const shown = rows.map((row) => row.map(visible));
+  const all = Object.values(snapshot.models).flatMap(modelRows);
+  if (all.length === 0) return 'no models\n';
+  const kept = all.length <= TABLE_VERSIONS_MAX ? all : shortened(all);
+  const shown = [HEADINGS, ...kept.map(({ cells }) => cells)].map((row) => row.map(visible));
   const widths = HEADINGS.map((_, column) =>
     Math.min(COLUMN_CHARS_MAX, Math.max(...shown.map((row) => row[column]?.length ?? 0))),
   );
@@ -119,12 +138,43 @@ export function modelTable(snapshot: RegistrySnapshot): string {
       .join('  ')
       .trimEnd(),
   );
+  const left = all.length - kept.length;
+  if (left > 0) lines.push(`... and ${left} more: POST /v2/repository/index lists all`);
   return `${lines.join('\n')}\n`;
 }
 
-function signatureText(version: VersionSnapshot): string {
-  const signature = version.signatures[0];
-  if (signature === undefined) return '';
+function modelRows(model: ModelSnapshot): readonly Row[] {
+  if (model.versions.length === 0) {
+    return [{ cells: [model.name, '-', 'FAILED', '-', '-'], isServed: false }];
+  }
+  return model.versions.map((version) => {
+    const signature = signatureText(version);
+    return {
+      cells: [model.name, version.version, stateText(version), version.format, signature],
+      isServed: version.state === 'AVAILABLE',
+    };
+  });
+}
+
+/** Half of the table may be versions that are not served. */
+function shortened(all: readonly Row[]): readonly Row[] {
+  const failed = all.filter(({ isServed }) => !isServed);
+  const served = all.length - failed.length;
+  const most = Math.max(Math.floor(TABLE_VERSIONS_MAX / 2), TABLE_VERSIONS_MAX - served);
+  const first = failed.slice(0, most);
+  const others = all.filter(({ isServed }) => isServed);
+  return [...first, ...others.slice(0, TABLE_VERSIONS_MAX - first.length)];
+}
+
+/** END says neither that a load failed nor that a version was unloaded. */
+function stateText({ state, errorMessage }: VersionSnapshot): string {
+  if (state !== 'END') return state;
+  return errorMessage === '' ? 'UNLOADED' : 'FAILED';
+}
+
+function signatureText({ signatures }: VersionSnapshot): string {
+  const [signature] = signatures;
+  if (signature === undefined) return '-';
   const list = (tensors: readonly TensorInfo[]): string => tensors.map(tensorText).join(', ');
   return `${list(signature.inputs)} -> ${list(signature.outputs)}`.trim();
 }
@@ -193,12 +243,10 @@ function bodyOf(
 }
 
 function modelLines(one: Sampled, at: Listening): readonly string[] {
-  const { grpcPort, tls } = at;
+  const { grpcHost, grpcPort } = at;
   const overHttp = [...curlLines(one, at, 'v1'), ...v2Lines(one, at)];
   if (grpcPort === undefined) return overHttp;
-  const address = authority(at.grpcHost, grpcPort);
-  const lines = [...overHttp, grpcCurlLine(`${schemeOf(tls?.grpc)}://${address}`)];
-  return [...lines, ...grpcLines(one, at, address)];
+  return [...overHttp, ...grpcLines(one, at, authority(grpcHost, grpcPort))];
 }
 
 function grpcLines(
@@ -230,17 +278,9 @@ function curlLines(one: Sampled, at: Listening, part: 'v1' | 'v2'): readonly str
 
 const schemeOf = (isTls = false): string => (isTls ? 'https' : 'http');
 
-/**
- * gRPC with curl alone: sends an empty message (five zero bytes) to ServerReady. The response's
- * last two bytes, 08 01, mean that it is ready.
- */
-function grpcCurlLine(url: string): string {
-  const headers = `-H 'content-type: ${GRPC_TYPE}' -H 'te: trailers'`;
-  const target = shellQuote(`${url}/${INFERENCE_SERVICE}/ServerReady`);
-  return (
-    `printf '\\0\\0\\0\\0\\0' | curl -s --http2-prior-knowledge ${headers} ` +
-    `--data-binary @- ${target} | od -An -tx1`
-  );
+/** host:port as bound. */
+function boundAddress(host: string, port: number): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host || '0.0.0.0'}:${port}`;
 }
 
 /** host:port as a client on this machine writes it. */

@@ -38,7 +38,7 @@ export const TRITON_FIELDS: FieldTable = {
     ...works('dims', 'reshape'),
     is_shape_tensor: SHAPE_TENSORS,
     allow_ragged_batch: RAGGED,
-    optional: notYet('optional inputs are not supported yet'),
+    optional: worksBut('the load is refused if the model cannot run without the input'),
     is_non_linear_format_io: NON_LINEAR,
   },
   ModelOutput: {

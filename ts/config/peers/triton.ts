@@ -67,7 +67,12 @@ const HTTP: readonly PeerFlag[] = [
     'shared by processes of the same user; a process with the flag also joins one without it',
   ),
   noEffect('http-header-forward-pattern', 'REGEX', NO_PARAMETERS),
-  works('http-thread-count', 'N', '', 'number of event loops, default 1'),
+  works(
+    'http-thread-count',
+    'N',
+    '',
+    'number of event loops; the default, auto, adds them while they are busy and cores are free',
+  ),
   works('http-max-input-size', 'BYTES', '', 'default 2 GiB'),
   works('http-restricted-api', 'APIS:KEY=VALUE', 'guides/security.md'),
 ];

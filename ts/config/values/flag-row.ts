@@ -7,6 +7,7 @@ import {
   boolValue,
   choiceValue,
   graphOptimizationValue,
+  intOrAutoValue,
   providersValue,
   sizeValue,
   textValue,
@@ -20,6 +21,7 @@ export type FlagType =
   | { readonly kind: 'path-list' }
   | { readonly kind: 'text-list' }
   | { readonly kind: 'int'; readonly min: number; readonly max: number }
+  | { readonly kind: 'int-or-auto'; readonly min: number; readonly max: number }
   | { readonly kind: 'bool' }
   /** Bytes, also written as 512M or 4G. */
   | { readonly kind: 'size' }
@@ -58,6 +60,7 @@ type ValueOf<T extends FlagType> = T extends { readonly choices: readonly (infer
       readonly 'path-list': readonly string[];
       readonly 'text-list': readonly string[];
       readonly int: number;
+      readonly 'int-or-auto': number | 'auto';
       readonly bool: boolean;
       readonly size: number;
       readonly choice: string;
@@ -135,6 +138,8 @@ function plainValue(type: FlagType, name: string, from: SettingsReader): unknown
   switch (type.kind) {
     case 'int':
       return from.int(name);
+    case 'int-or-auto':
+      return intOrAutoValue(type, from.written(name));
     case 'bool':
       return boolValue(from.written(name));
     case 'size':

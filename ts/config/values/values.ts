@@ -48,6 +48,21 @@ export function intValue(row: FlagRow, written: Written): number {
   );
 }
 
+/** Errors: InvalidArgument unless it is auto or a whole decimal number in the range. */
+export function intOrAutoValue(
+  { min, max }: { readonly min: number; readonly max: number },
+  written: Written,
+): number | 'auto' {
+  const text = lastText(written);
+  if (text.toLowerCase() === 'auto') return 'auto';
+  const value = Number(text);
+  if (/^-?\d{1,15}$/.test(text) && value >= min && value <= max) return value;
+  throw configError(
+    written.where,
+    `expected auto or a whole number from ${min} to ${max}, got ${echo(text)}`,
+  );
+}
+
 /**
  * Parses a number of bytes: 268435456, 256M, 4G (powers of 1024), or 0. Errors: InvalidArgument
  * when it is not such a number, or is below MEMORY_LIMIT_MIN.

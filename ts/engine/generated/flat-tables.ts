@@ -14,6 +14,8 @@ const BATCH_PROOF: readonly string[] = ['untried', 'proven', 'contradicted', 'un
 
 const TIMEOUT_ACTION: readonly string[] = ['reject', 'delay'];
 
+const GRAPH_USE: readonly string[] = ['required', 'optional', 'known'];
+
 const MISSING_PART: readonly string[] = ['model', 'version', 'label', 'ready', 'number', 'int64', 'signature'];
 
 export const RANK_RULE: FlatTable<engine.RankRule> = { name: 'RankRule', members: [
@@ -32,6 +34,7 @@ export const TENSOR_SPEC: FlatTable<engine.TensorSpec> = { name: 'TensorSpec', m
   { name: 'ranks', kind: RANK_RULE, optional: true },
   { name: 'defaultProto', kind: 'bytes', optional: true },
   { name: 'labels', kind: 'string', many: true, optional: true },
+  { name: 'inConfig', kind: 'bool', fallback: null, optional: true },
 ] };
 
 export const SIGNATURE: FlatTable<engine.Signature> = { name: 'Signature', members: [
@@ -84,6 +87,7 @@ export const BATCH_POLICY: FlatTable<engine.BatchPolicy> = { name: 'BatchPolicy'
   { name: 'padInner', kind: 'bool' },
   { name: 'preserveOrdering', kind: 'bool' },
   { name: 'onlyIfBatchable', kind: 'bool' },
+  { name: 'anyRows', kind: 'bool' },
 ] };
 
 export const QUEUE_POLICY: FlatTable<engine.QueuePolicy> = { name: 'QueuePolicy', members: [
@@ -103,6 +107,7 @@ export const TENSOR_OVERRIDE: FlatTable<engine.TensorOverride> = { name: 'Tensor
   { name: 'dims', kind: 'long', many: true },
   { name: 'modelDims', kind: 'long', many: true },
   { name: 'labels', kind: 'string', many: true },
+  { name: 'optional', kind: 'bool' },
 ] };
 
 export const PROVIDER: FlatTable<engine.Provider> = { name: 'Provider', members: [
@@ -148,11 +153,19 @@ export const MODEL_SPEC: FlatTable<engine.ModelSpec> = { name: 'ModelSpec', memb
   { name: 'extendedV2', kind: 'bool', optional: true },
   { name: 'graphRows', kind: 'uint', many: true, optional: true },
   { name: 'serverOptions', kind: SERVER_OPTIONS, many: true, optional: true },
+  { name: 'graphUse', kind: GRAPH_USE, optional: true },
 ] };
 
 export const PROVIDER_NODES: FlatTable<engine.ProviderNodes> = { name: 'ProviderNodes', members: [
   { name: 'provider', kind: 'string' },
   { name: 'nodes', kind: 'uint' },
+] };
+
+export const DEVICE_RUNS: FlatTable<engine.DeviceRuns> = { name: 'DeviceRuns', members: [
+  { name: 'graphRows', kind: 'uint', many: true },
+  { name: 'graphBytes', kind: 'long' },
+  { name: 'fixedRows', kind: 'uint', many: true },
+  { name: 'why', kind: 'string' },
 ] };
 
 export const MODEL_INFO: FlatTable<engine.ModelInfo> = { name: 'ModelInfo', members: [
@@ -174,6 +187,7 @@ export const MODEL_INFO: FlatTable<engine.ModelInfo> = { name: 'ModelInfo', memb
   { name: 'notes', kind: 'string', many: true, optional: true },
   { name: 'nodes', kind: PROVIDER_NODES, many: true, optional: true },
   { name: 'rows', kind: ROWS_FINDING, many: true, optional: true },
+  { name: 'device', kind: DEVICE_RUNS, optional: true },
 ] };
 
 export const VERSION_ROUTE: FlatTable<engine.VersionRoute> = { name: 'VersionRoute', members: [

@@ -8,6 +8,7 @@ import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 import { constants, inflateSync } from 'node:zlib';
+import { mayBeForeign } from './model-files.js';
 import { toolArchive, toolKind } from './foreign-tools.js';
 
 /** Bytes read from a file's front, and from its end if that lists the contents. */
@@ -57,6 +58,17 @@ export async function foreignIn(
     if (what !== undefined) return `${path}: ${what}`;
   }
   return undefined;
+}
+
+/**
+ * The text for a file among models that are served, with its path; undefined: it is no model, or
+ * its name is not that of one.
+ */
+export async function foreignBeside(folder: string, name: string): Promise<string | undefined> {
+  if (name.startsWith('.') || !mayBeForeign(name)) return undefined;
+  const path = join(folder, name);
+  const what = await foreignFile(path);
+  return what === undefined ? undefined : `${path}: ${what}`;
 }
 
 async function readAt(file: FileHandle, offset: number, length: number): Promise<Buffer> {

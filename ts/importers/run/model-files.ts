@@ -72,6 +72,12 @@ const NO_MODELS: ReadonlySet<string> = new Set([
 ]);
 /** Known formats that cannot be loaded: loading them reports that, and what to do. */
 const REFUSED: ReadonlySet<string> = new Set(['.keras', '.h5', '.hdf5', '.tflite']);
+/** Extensions of such formats, and of those that only their content can tell apart. */
+const FOREIGN: ReadonlySet<string> = new Set([
+  ...REFUSED,
+  ...['.pt', '.pth', '.pt2', '.ckpt', '.pkl', '.pickle', '.joblib', '.safetensors', '.gguf'],
+  ...['.ort', '.ubj', '.cbm', '.mlmodel'],
+]);
 
 const isTabular = (format: string): format is TabularFormat => Object.hasOwn(PLATFORMS, format);
 
@@ -118,6 +124,12 @@ export function modelFileOf(name: string): ModelFile | undefined {
   return { format: 'tensorflow', platform: GRAPH_DEF_PLATFORM, name };
 }
 
+/** Whether the name is that of a model that Serval cannot load. */
+export const isRefused = (name: string): boolean => REFUSED.has(extname(name));
+
+/** Whether the name may be that of a model in a format that Serval cannot load. */
+export const mayBeForeign = (name: string): boolean => FOREIGN.has(extname(name));
+
 /**
  * The model among the names of a version's folder. `wanted`: the file named by its configuration
  * (or Serval's own rule); if it does not exist, files of other systems are found by their own
@@ -148,8 +160,8 @@ export function findModelFile(
     .filter((file) => file.format === 'tensorflow');
   const [graph] = graphs;
   if (graph !== undefined && graphs.length === 1) return graph;
-  const refused = names.find((name) => REFUSED.has(extname(name)));
-  return refused === undefined
+  const refused = names.find(isRefused);
+  return refused === undefined || names.some((name) => extname(name) === ONNX_EXTENSION)
     ? undefined
     : { format: 'tensorflow', platform: SAVED_MODEL_PLATFORM, name: refused };
 }

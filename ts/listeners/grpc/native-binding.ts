@@ -9,8 +9,10 @@ import {
   eachEvent,
   engineFailure,
   handshakeFailures,
+  threadAdded,
   type EngineFailure,
 } from './native-events.js';
+import type { ThreadAdded } from '../threads.js';
 import type { NativeAccess } from './access.js';
 import type { GrpcTransportSettings, HandshakeFailures } from './settings.js';
 
@@ -29,6 +31,8 @@ export interface NativeGrpcOptions extends GrpcTransportSettings {
   readonly port: number;
   /** See NativeGrpcListenerOptions. */
   readonly sharesPort: boolean;
+  /** The server value that counts its threads. */
+  readonly threadsValue: string;
   readonly connectionsMax: number;
   readonly unsentBytesMax: number;
   /** Maximum size of an uncompressed message; receiveBytesMax also applies. */
@@ -71,6 +75,7 @@ export interface NativeGrpcEvents {
   /** A method that the engine serves failed because of a missing name. */
   explain(thread: number, call: number, method: number, failure: EngineFailure): void;
   full(connections: number): void;
+  threadAdded(added: ThreadAdded): void;
   /** TLS handshakes failed; gives the last one's client and reason. */
   handshakeFailed(failures: HandshakeFailures): void;
   /** TLS files were reloaded; with a problem, they were not and the old ones stay in use. */
@@ -114,6 +119,8 @@ function tell(
       return events.explain(thread, call, value, engineFailure(payload));
     case ListenerEvent.Full:
       return events.full(value);
+    case ListenerEvent.ThreadAdded:
+      return events.threadAdded(threadAdded(value, payload));
     case ListenerEvent.HandshakeFailed:
       return events.handshakeFailed(handshakeFailures(value, payload));
     case ListenerEvent.Certificates:

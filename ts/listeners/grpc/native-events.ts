@@ -2,6 +2,7 @@
 // that owns them (proto/engine.fbs ListenerEvent, EventWord). Control plane except for forwarded
 // calls; that thread.
 import { EventWord, type ListenerEvent } from '../../base/generated/engine.js';
+import type { ThreadAdded } from '../threads.js';
 import type { HandshakeFailures } from './settings.js';
 
 /** An error of the engine; its first `missingBytes` say what is missing. */
@@ -71,6 +72,15 @@ export function handshakeFailures(failures: number, payload: Buffer): HandshakeF
   const text = payload.toString('utf8');
   const end = text.indexOf('\0');
   return { failures, peer: text.slice(0, end), reason: text.slice(end + 1) };
+}
+
+/** The value and payload of ThreadAdded. */
+export function threadAdded(threads: number, payload: Buffer): ThreadAdded {
+  return {
+    threads,
+    busyPercent: Math.round(payload.readUInt32LE() / 10),
+    freeCores: payload.readUInt32LE(WORD_BYTES) / 1000,
+  };
 }
 
 /** Reads events until there are none, and yields to other work if there are many. */

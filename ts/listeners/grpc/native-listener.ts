@@ -1,6 +1,7 @@
 // The addon's gRPC listener, seen from the JavaScript thread that owns it: that thread answers the
 // methods that the engine does not serve itself, and makes the error texts that are left to
 // TypeScript. Must not know any protocol or registry: it is given the services.
+import type { ThreadAdded } from '../threads.js';
 import type { CallKind } from '../../access/groups.js';
 import { ERRORS, ErrorCode } from '../../base/errors.js';
 import { HANDSHAKE_MS_MAX, INFLATED_BYTES_MAX } from '../../base/limits.js';
@@ -49,6 +50,7 @@ export interface NativeGrpcListenerOptions {
    * reloaded.
    */
   readonly full?: (connections: number) => void;
+  readonly threadAdded?: (added: ThreadAdded) => void;
   readonly handshakeFailed?: (failures: HandshakeFailures) => void;
   readonly certificates?: (problem: string | undefined) => void;
   /** Called with the expiry of the certificate that is served from now on. */
@@ -107,12 +109,14 @@ export class NativeGrpcListener implements NativeGrpcEvents {
   start(): number {
     const { host, port, transport, connectionsMax, unsentBytesMax } = this.#options;
     const { handshakeMsMax = HANDSHAKE_MS_MAX, access, sharesPort = false } = this.#options;
-    for (let i = 0; i < transport.threads; i += 1) this.#calls.push(new Map());
+    const { threadsMax = transport.threads } = transport;
+    for (let i = 0; i < threadsMax; i += 1) this.#calls.push(new Map());
     const options = {
       ...transport,
       host,
       port,
       sharesPort,
+      threadsValue: 'threads_grpc',
       connectionsMax,
       unsentBytesMax,
       inflatedBytesMax: INFLATED_BYTES_MAX,
@@ -224,6 +228,10 @@ export class NativeGrpcListener implements NativeGrpcEvents {
 
   full(connections: number): void {
     this.#options.full?.(connections);
+  }
+
+  threadAdded(added: ThreadAdded): void {
+    this.#options.threadAdded?.(added);
   }
 
   handshakeFailed(failures: HandshakeFailures): void {

@@ -1,4 +1,5 @@
 // Start settings of a gRPC listener of any kind. Data only; control plane.
+import type { ThreadRange } from '../threads.js';
 import type { ServerTls } from '../tls/settings.js';
 
 /** Connection settings, named after gRPC's channel arguments. Milliseconds: Infinity = never. */
@@ -38,7 +39,7 @@ export const GRPC_CONNECTION_DEFAULTS: GrpcConnectionSettings = {
 };
 
 /** Settings of a gRPC listener, except its address. */
-export interface GrpcTransportSettings extends GrpcConnectionSettings {
+export interface GrpcTransportSettings extends GrpcConnectionSettings, ThreadRange {
   /** Maximum size of one message; compressed ones count uncompressed. */
   readonly receiveBytesMax: number;
   readonly sendBytesMax: number;
@@ -46,7 +47,6 @@ export interface GrpcTransportSettings extends GrpcConnectionSettings {
   readonly unixPath: string;
   /** Mode of its file. */
   readonly unixMode?: number;
-  readonly threads: number;
   /** Other processes with this setting may listen on the same port. */
   readonly reusePort?: boolean;
   /** Compression of responses for clients that accept it: 0 = off, else zlib's level. */

@@ -10,6 +10,10 @@ export interface NativeHttpOptions {
   readonly host: string;
   readonly port: number;
   readonly threads: number;
+  readonly threadsMax: number;
+  readonly cores: number;
+  /** The server value that counts its threads. Absent: not counted. */
+  readonly threadsValue?: string;
   readonly reusePort: boolean;
   readonly unixPath?: string;
   readonly unixMode?: number;

@@ -31,8 +31,10 @@ import {
   eachEvent,
   engineFailure,
   handshakeFailures,
+  threadAdded,
   type TellEvent,
 } from '../grpc/native-events.js';
+import type { ThreadAdded, ThreadRange } from '../threads.js';
 import { RouteCache } from './route-cache.js';
 import { expiryOf, pemText } from '../tls/pem-files.js';
 import { TLS_VERSION_DEFAULT } from '../tls/settings.js';
@@ -47,7 +49,10 @@ import {
 
 /** Dependencies of a native listener besides those of every listener. */
 export interface NativeHttpSurroundings extends Surroundings {
-  readonly threads: number;
+  readonly threads: ThreadRange;
+  /** The server value that counts its threads. */
+  readonly threadsValue?: string;
+  readonly threadAdded?: (added: ThreadAdded) => void;
   readonly reusePort: boolean;
   readonly unsentBytesMax: number;
   /** Settings of the gRPC listener on the same port; it starts first. */
@@ -153,15 +158,19 @@ export class NativeHttpListener implements HttpListener {
   /** Rejects with a ServalError that says why it cannot listen. */
   async listen(host: string, port: number): Promise<number> {
     const { threads, reusePort, unsentBytesMax, grpc, connections = UNLIMITED } = this.#around;
-    const { idleMs = HTTP_IDLE_MS, tls, unix, connectionsValue } = this.#around;
-    for (let i = 0; i < threads; i += 1) this.#exchanges.push(new Map());
+    const { idleMs = HTTP_IDLE_MS, tls, unix, connectionsValue, threadsValue } = this.#around;
+    const { threadsMax = threads.threads, cores = 1 } = threads;
+    for (let i = 0; i < threadsMax; i += 1) this.#exchanges.push(new Map());
     const options: NativeHttpOptions = {
       connectionIdleMsMax: idleMs,
       ...(grpc && sharedSettings(grpc)),
       sharesPort: grpc !== undefined,
       host,
       port,
-      threads,
+      threads: threads.threads,
+      threadsMax,
+      cores,
+      ...(threadsValue !== undefined && { threadsValue }),
       reusePort,
       ...(unix && { unixPath: unix.path, unixMode: unix.mode }),
       ...(connectionsValue !== undefined && { connectionsValue }),
@@ -236,6 +245,8 @@ export class NativeHttpListener implements HttpListener {
         return this.#logRefused(value, payload);
       case ListenerEvent.Full:
         return this.#around.connections?.full(value);
+      case ListenerEvent.ThreadAdded:
+        return this.#around.threadAdded?.(threadAdded(value, payload));
       case ListenerEvent.HandshakeFailed:
         return this.#around.handshakeFailed?.(handshakeFailures(value, payload));
       case ListenerEvent.Certificates:

@@ -26,6 +26,7 @@ export const NO_BATCHING: BatchPolicy = {
   requestRowsMax: 0,
   preferredRows: [],
   allowedRows: [],
+  anyRows: false,
   delayUs: 0,
   split: false,
   padInner: false,

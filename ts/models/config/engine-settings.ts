@@ -21,7 +21,7 @@ import { openInputs, tensorrtProfiles } from './tensorrt-profiles.js';
 import { read } from '../../protobuf/schema.js';
 import type { MessageValue } from '../../protobuf/schema.js';
 import { optionName } from './runtime-options.js';
-import { NULL_BACKEND } from './triton-checks.js';
+import { ANY_ROWS, NULL_BACKEND } from './triton-checks.js';
 import { datatypeOfConfig } from '../../model/datatype.js';
 import { takesModelsTensors } from './triton-config.js';
 import type { TritonConfig } from './types.js';
@@ -114,15 +114,14 @@ function delaySettings(batching: MessageValue): Partial<BatchPolicy> {
   };
 }
 
-const graphBatches = (config: TritonConfig): readonly number[] =>
-  graphRows(config).filter((rows) => rows > 0);
-
 function extraBatchSettings(config: TritonConfig): Partial<BatchPolicy> {
   const allowed = parameter(config, 'serval.allowed_rows');
+  const anyRows = allowed === ANY_ROWS;
   return {
     split: isTrue(parameter(config, 'serval.split')),
     padInner: isTrue(parameter(config, 'serval.pad_inner')),
-    allowedRows: allowed === undefined ? graphBatches(config) : allowed.split(',').map(Number),
+    anyRows,
+    allowedRows: allowed === undefined || anyRows ? [] : allowed.split(',').map(Number),
   };
 }
 
@@ -240,10 +239,10 @@ function cudaParameters(config: TritonConfig): Readonly<Record<string, string>> 
   return Object.fromEntries(options);
 }
 
-/** Settings for CUDA graphs; batches are padded to the sizes that have a graph. */
+/** Settings for CUDA graphs; the engine pads batches to the sizes that have a graph. */
 function graphSettings(config: TritonConfig): Partial<ModelSpec> {
   const rows = graphRows(config);
-  return rows.length === 0 ? {} : { graphRows: rows };
+  return rows === undefined ? {} : { graphRows: rows };
 }
 
 /** Whether the model's sessions run in their own process. */
@@ -306,7 +305,8 @@ function tensorSettings(
     read.children(config, list).map((tensor) => {
       const name = read.text(tensor, 'name');
       const own = list === 'output' ? labels.get(name) : undefined;
-      return { name, ...tensorDims(tensor, config), labels: own ?? [] };
+      const optional = list === 'input' && read.bool(tensor, 'optional');
+      return { name, ...tensorDims(tensor, config), labels: own ?? [], optional };
     });
   const [inputs, outputs] = [overrides('input'), overrides('output')];
   return {

@@ -6,13 +6,15 @@ import { read, type MessageValue } from '../../protobuf/schema.js';
 const POWERS_MAX = 20;
 
 /**
- * Batch sizes in ascending order; [0]: the model has no batch dim; empty: no graphs requested.
+ * Batch sizes in ascending order; [0]: the model has no batch dim; undefined: not mentioned; empty:
+ * turned off.
  * Without graph_spec, uses the powers of two and the preferred sizes; always includes the largest
  * batch.
  */
-export function graphRows(config: MessageValue): readonly number[] {
+export function graphRows(config: MessageValue): readonly number[] | undefined {
   const cuda = read.child(read.child(config, 'optimization'), 'cuda');
-  if (cuda === undefined || !read.bool(cuda, 'graphs')) return [];
+  if (cuda?.['graphs'] === undefined) return undefined;
+  if (!read.bool(cuda, 'graphs')) return [];
   const max = read.int(config, 'max_batch_size');
   if (max <= 0) return [0];
   const specs = read.children(cuda, 'graph_spec').map((spec) => read.int(spec, 'batch_size'));
@@ -21,8 +23,8 @@ export function graphRows(config: MessageValue): readonly number[] {
 }
 
 /**
- * Batch sizes for a model whose configuration does not mention graphs: --cuda-graphs. `max`: its
- * largest batch; 0 = no batch dim.
+ * Batch sizes for a model whose configuration does not mention graphs. `max`: its largest batch; 0
+ * = no batch dim.
  */
 export function usualGraphRows(max: number): readonly number[] {
   return max > 0 ? ascending([...powersBelow(max), max]) : [0];

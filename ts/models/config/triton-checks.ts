@@ -8,7 +8,7 @@ import {
   TRITON_PARAMETERS,
 } from '../../config/peers/triton-parameters.js';
 import { MODEL_CONFIG } from '../../protobuf/generated/model-config.js';
-import { echo, nearestWord, visible } from '../../base/text.js';
+import { echo, meant, visible } from '../../base/text.js';
 import { fieldNotes } from './field-notes.js';
 import { optionName, optionProblem } from './runtime-options.js';
 import {
@@ -42,6 +42,8 @@ const IMAGE_DIMS = 3;
 
 const PRECISIONS = ['FP32', 'FP16', 'BF16', 'INT8'];
 const BOOL_TEXT = /^(?:true|false|0|1)$/i;
+/** Value of serval.allowed_rows: batches are never padded. */
+export const ANY_ROWS = 'any';
 const ROWS_TEXT = /^\s*\d{1,9}\s*(?:,\s*\d{1,9}\s*)*$/;
 
 interface TextRule {
@@ -66,7 +68,10 @@ const PARAMETERS: Readonly<Record<string, TextRule>> = {
   'serval.split': bool(),
   'serval.pad_inner': bool(),
   'serval.allow_random': bool(),
-  'serval.allowed_rows': { expected: 'row counts such as "1,2,4"', fits: (t) => ROWS_TEXT.test(t) },
+  'serval.allowed_rows': {
+    expected: 'row counts such as "1,2,4", or "any"',
+    fits: (t) => t === ANY_ROWS || ROWS_TEXT.test(t),
+  },
   verification: oneOf(...VERIFICATION_MODES),
 };
 const NULL_RULES: Readonly<Record<string, TextRule>> = {
@@ -407,8 +412,7 @@ class Check {
    */
   #unknownParameter(parameters: MessageValue, name: string, known: readonly string[]): void {
     if (name.startsWith('serval.')) {
-      const hint = nearestWord(name, known);
-      this.#problem(parameters, name, `unknown parameter; did you mean "${hint}"?`);
+      this.#problem(parameters, name, `unknown parameter${meant(name, known)}`);
     } else if (!name.startsWith(SESSION_PREFIX)) {
       this.#warn(parameters, name, 'no backend of Serval reads this parameter');
     } else {

@@ -8,6 +8,8 @@ export interface GpuLibrary {
   readonly soname: string;
   readonly package: string;
   readonly provider: 'cuda' | 'tensorrt';
+  /** Its names in other minor versions of the package, if the name has the minor version. */
+  readonly otherNames?: RegExp;
   /** Needed only by some operators. */
   readonly optional?: true;
 }
@@ -26,7 +28,10 @@ const tensorrt = (soname: string): GpuLibrary => ({
 /** Dependencies come before the libraries that need them. */
 export const GPU_LIBRARIES: readonly GpuLibrary[] = [
   cuda('libcudart.so.13', 'nvidia-cuda-runtime'),
-  cuda('libnvrtc-builtins.so.13.0', 'nvidia-cuda-nvrtc'),
+  {
+    ...cuda('libnvrtc-builtins.so.13.0', 'nvidia-cuda-nvrtc'),
+    otherNames: /^libnvrtc-builtins\.so\.13\.\d+$/,
+  },
   cuda('libnvrtc.so.13', 'nvidia-cuda-nvrtc'),
   cuda('libcublasLt.so.13', 'nvidia-cublas'),
   cuda('libcublas.so.13', 'nvidia-cublas'),

@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { OWN_FOLDER_MODE } from '../../base/own-file.js';
-import { ErrorCode, reasonOf, ServalError } from '../../base/errors.js';
+import { ErrorCode, ServalError } from '../../base/errors.js';
 import { usualGraphRows } from '../config/graph-rows.js';
 import type {
   EngineControl,
@@ -26,7 +26,7 @@ export interface PlacingOptions {
   readonly runtime: string;
   /** --model-cache; "" = none. */
   readonly cacheFolder: string;
-  /** --cuda-graphs; default false. */
+  /** --cuda-graphs; default true. */
   readonly cudaGraphs?: boolean;
   readonly binding: Pick<NativeBinding, 'probeDriver' | 'probeLibrary' | 'lockFile'>;
 }
@@ -60,10 +60,10 @@ export function placingEngine(engine: EngineControl, options: PlacingOptions): E
     const providers = placed?.providers ?? spec.providers ?? [];
     refuseGraphs(providers);
     if (placed === undefined && !providers.some(({ name }) => name === TENSORRT)) {
-      return loadWithGraphs(engine, spec, options.cudaGraphs);
+      return engine.load(withGraphs(spec, options.cudaGraphs));
     }
     const cached = await withCache({ ...spec, providers }, machine, options.cacheFolder);
-    const loaded = await loadWithGraphs(engine, cached, options.cudaGraphs);
+    const loaded = await engine.load(withGraphs(cached, options.cudaGraphs));
     return placed === undefined ? loaded : { ...loaded, placed: told(placed) };
   };
   return withLoad(engine, load);
@@ -79,26 +79,16 @@ async function contextOf(spec: ModelSpec): Promise<ContextNode | undefined> {
 }
 
 /**
- * With --cuda-graphs, a model on a GPU gets graphs if it can; otherwise its load adds a note
- * instead of failing, because the model did not request them itself.
+ * A model on CUDA whose configuration does not mention graphs gets them if it can and if they pay:
+ * runs of a session with graphs exclude each other, so several instances that do not batch are
+ * faster without.
  */
-async function loadWithGraphs(
-  engine: EngineControl,
-  spec: ModelSpec,
-  graphs = false,
-): Promise<LoadedModel> {
-  const onGpu = spec.providers?.some(({ name }) => name === TENSORRT || name === 'cuda') ?? false;
-  if (!graphs || !onGpu || spec.graphRows !== undefined) return engine.load(spec);
-  const { batch } = spec;
-  const graphRows = usualGraphRows(batch?.rowsMax ?? 0);
-  const pads = batch?.mode === 'on' && batch.allowedRows.length === 0;
-  const padded = pads ? { batch: { ...batch, allowedRows: graphRows } } : {};
-  try {
-    return await engine.load({ ...spec, ...padded, graphRows });
-  } catch (error) {
-    const loaded = await engine.load(spec);
-    return { ...loaded, notes: [...(loaded.notes ?? []), `no CUDA graphs: ${reasonOf(error)}`] };
-  }
+function withGraphs(spec: ModelSpec, graphs = true): ModelSpec {
+  const { batch, instances = 1, devices = [], providers = [] } = spec;
+  if (!graphs || spec.graphRows !== undefined || providers[0]?.name !== 'cuda') return spec;
+  const batches = batch !== undefined && batch.mode !== 'off' && batch.rowsMax > 1;
+  if (!batches && instances > Math.max(1, devices.length)) return spec;
+  return { ...spec, graphRows: usualGraphRows(batch?.rowsMax ?? 0), graphUse: 'known' };
 }
 
 /** Options that enable CUDA graphs, which replay a run at the memory addresses of its capture. */
@@ -116,7 +106,7 @@ function refuseGraphs(providers: readonly ProviderOptions[]): void {
     if (asked === undefined) continue;
     throw new ServalError(
       ErrorCode.InvalidArgument,
-      `provider ${name}: expected no ${asked}, got 1: enable CUDA graphs with optimization { cuda { graphs: true } } or --cuda-graphs`,
+      `provider ${name}: expected no ${asked}, got 1: enable CUDA graphs with optimization { cuda { graphs: true } }`,
     );
   }
 }

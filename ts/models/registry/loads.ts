@@ -9,6 +9,7 @@ import { againstRows } from '../../model/rows-text.js';
 import type { Prepare } from '../warmup/prepare.js';
 import type { LoadLine } from './load-line.js';
 import { LoadProgress } from './load-progress.js';
+import { LoadedLines } from './loaded-lines.js';
 import type { DesiredServable } from './servables.js';
 import type { ServableId } from './lifecycle.js';
 import { deepFreeze, type Servable } from './snapshot-build.js';
@@ -34,10 +35,14 @@ export class Loads {
   readonly #options: LoadsOptions;
   /** Aborts the preparation of a version. */
   readonly #preparing = new Map<Servable, AbortController>();
+  readonly #lines: LoadedLines;
+  /** The reason of each version's last failure. */
+  readonly #reasons = new Map<string, string>();
   #counters: RegistryCounters = { loads: 0, loadFailures: 0, unloads: 0 };
 
   constructor(options: LoadsOptions) {
     this.#options = options;
+    this.#lines = new LoadedLines(options.logger, options.clock);
   }
 
   get counters(): RegistryCounters {
@@ -68,15 +73,18 @@ export class Loads {
       await this.#prepare(servable, loaded);
       this.#count('loads');
       const loadMs = Math.round(loaded.loadUs / 1000);
-      const facts = { ...loaded.placed, ...nodesOf(loaded), ...rowsOf(loaded) };
-      logger.info('model loaded', { ...fields, loadMs, ...facts });
+      const facts = { ...loaded.placed, ...nodesOf(loaded), ...runsOf(loaded), ...rowsOf(loaded) };
+      this.#reasons.delete(servable.key);
+      this.#lines.add({ ...fields, loadMs, ...facts });
       for (const note of loaded.notes ?? []) logger.warn('not served', { ...fields, what: note });
       tellBatching(logger, fields, loaded);
       return { state: 'AVAILABLE', loaded, configJson, loadMs: clock.nowMs() - beganMs };
     } catch (error) {
       if (loaded !== undefined) await this.#discard(loaded, fields);
       const { code, message } = asServalError(error);
-      this.#failed(fields, message);
+      const isKnown = servable.failures > 0 && this.#reasons.get(servable.key) === message;
+      this.#reasons.set(servable.key, message);
+      this.#failed({ ...fields, ...retryOf(servable) }, message, isKnown);
       return {
         state: 'END',
         errorCode: code,
@@ -97,9 +105,10 @@ export class Loads {
   }
 
   /** Returns the version's new state, always END. Never rejects. */
-  async unload({ name, desired, loaded }: Servable): Promise<Partial<Servable>> {
+  async unload({ name, key, desired, loaded }: Servable): Promise<Partial<Servable>> {
     const fields = { model: name, version: desired.version };
     const ended = { state: 'END', unloaded: true, loaded: undefined } as const;
+    this.#reasons.delete(key);
     const error = loaded && (await this.#discard(loaded, fields));
     if (error !== undefined)
       return { ...ended, errorCode: error.code, errorMessage: error.message };
@@ -134,15 +143,20 @@ export class Loads {
     }
   }
 
-  #failed(fields: object, reason: string): void {
+  /** A retry that fails for a `known` reason is logged only at level debug. */
+  #failed(fields: object, reason: string, isKnown = false): void {
     this.#count('loadFailures');
-    this.#options.logger.error('model failed to load', { ...fields, reason });
+    const level = isKnown ? 'debug' : 'error';
+    this.#options.logger[level]('model failed to load', { ...fields, reason });
   }
 
   #count(what: keyof RegistryCounters): void {
     this.#counters = { ...this.#counters, [what]: this.#counters[what] + 1 };
   }
 }
+
+const retryOf = ({ failures }: Servable): { readonly retry?: number } =>
+  failures > 0 ? { retry: failures } : {};
 
 /**
  * The version's complete configuration as JSON. Errors: ModelInvalid: the model and its
@@ -168,6 +182,19 @@ function nodesOf({ nodes = [] }: LoadedModel): { readonly nodes?: string } {
   const short = (name: string): string => name.replace(/ExecutionProvider$/, '').toLowerCase();
   return {
     nodes: nodes.map(({ provider, nodes: count }) => `${short(provider)} ${count}`).join(', '),
+  };
+}
+
+/** How the model runs on a GPU: graphs="1, 4, 16 (12 MiB)", sizes="1, 4, 16", runs=<reason>. */
+function runsOf({ device }: LoadedModel): Readonly<Record<string, string>> {
+  if (device === undefined) return {};
+  const { graphRows, graphBytes, fixedRows, why } = device;
+  const mebibytes = Math.ceil(graphBytes / 2 ** 20);
+  const graphs = graphRows[0] === 0 ? '1' : graphRows.join(', ');
+  return {
+    ...(graphRows.length > 0 && { graphs: `${graphs} (${mebibytes} MiB)` }),
+    ...(graphRows.length === 0 && fixedRows.length > 0 && { sizes: fixedRows.join(', ') }),
+    ...(why !== '' && { runs: why }),
   };
 }
 

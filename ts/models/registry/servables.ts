@@ -107,7 +107,8 @@ export class Servables {
   }
 }
 
-function newServable({ key, name, desired }: DesiredServable): Servable {
+/** A version before its first load; END with its problem if no load can help. */
+export function newServable({ key, name, desired }: DesiredServable): Servable {
   const { problem = '' } = desired;
   const good = problem === '';
   return {
@@ -143,7 +144,8 @@ export function indexModels(models: readonly DesiredModel[], before: Wanted): Wa
   return { models: byName, versions };
 }
 
-function indexVersions({ name, versions }: DesiredModel): readonly DesiredServable[] {
+/** Errors: InvalidArgument for a version given twice. */
+export function indexVersions({ name, versions }: DesiredModel): readonly DesiredServable[] {
   const seen = new Set<string>();
   return versions.map((desired) => {
     const { version, revision, spec, problem } = desired;

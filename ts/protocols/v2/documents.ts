@@ -83,8 +83,9 @@ export interface ModelMetadata {
 }
 
 /**
- * Metadata of one ready model, for JSON and ModelMetadataResponse. `versions`: those that can be
- * requested, lowest first. Errors: those of lookUp; ModelNotReady if the version cannot be used.
+ * Metadata of one ready model, for JSON and ModelMetadataResponse. Its inputs include the optional
+ * ones that the configuration lists, as in Triton. `versions`: those that can be requested, lowest
+ * first. Errors: those of lookUp; ModelNotReady if the version cannot be used.
  */
 export function modelMetadata(
   snapshot: RegistrySnapshot,
@@ -94,6 +95,7 @@ export function modelMetadata(
   const { model, version, reason } = lookUp(snapshot, name, versionText);
   if (version === undefined) throw new ServalError(ErrorCode.ModelNotReady, reason);
   const signature = defaultOf(version.signatures);
+  const { inputs, optionalInputs = [] } = signature;
   return {
     name: model.name,
     versions: model.versions
@@ -101,7 +103,7 @@ export function modelMetadata(
       .map((entry) => entry.version)
       .reverse(),
     platform: version.platform,
-    inputs: signature.inputs.map(shownTensor),
+    inputs: [...inputs, ...optionalInputs.filter(({ inConfig }) => inConfig)].map(shownTensor),
     outputs: signature.outputs.map(shownTensor),
   };
 }
@@ -113,8 +115,8 @@ function defaultOf(signatures: readonly SignatureInfo[]): SignatureInfo {
 
 /**
  * The body of GET /v2/models/NAME[/versions/V]: the fields of the message, and some that only JSON
- * has: optional inputs, and the class names of an output that are in the model. Errors: those of
- * modelMetadata.
+ * has: optional inputs that no configuration lists, and the class names of an output that are in
+ * the model. Errors: those of modelMetadata.
  */
 export function modelMetadataJson(
   snapshot: RegistrySnapshot,
@@ -124,11 +126,12 @@ export function modelMetadataJson(
   const said = modelMetadata(snapshot, name, versionText);
   const { version } = lookUp(snapshot, name, versionText);
   const { optionalInputs = [], outputs: own } = defaultOf(version?.signatures ?? []);
+  const unlisted = optionalInputs.filter(({ inConfig }) => inConfig !== true);
   const labelled = own.some(({ labels }) => labels !== undefined);
-  if (optionalInputs.length === 0 && !labelled) return JSON.stringify(said);
+  if (unlisted.length === 0 && !labelled) return JSON.stringify(said);
   return JSON.stringify({
     ...said,
-    ...(optionalInputs.length > 0 ? { optional_inputs: optionalInputs.map(shownTensor) } : {}),
+    ...(unlisted.length > 0 ? { optional_inputs: unlisted.map(shownTensor) } : {}),
     outputs: said.outputs.map((tensor, i) => {
       const labels = own[i]?.labels;
       return labels === undefined ? tensor : { ...tensor, parameters: { labels } };

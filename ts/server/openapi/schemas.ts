@@ -52,9 +52,10 @@ function v2Input(input: TensorInfo, isTable: boolean): Schema {
 /** Schemas of a V2 request by name; the request's own is `name` + "InferRequest". */
 export function v2Schemas(
   name: string,
-  { inputs }: SignatureInfo,
+  { inputs: required, optionalInputs = [] }: SignatureInfo,
   isTable: boolean,
 ): Readonly<Record<string, Schema>> {
+  const inputs = [...required, ...optionalInputs];
   const named = inputs.map(
     (input, index) => [`${name}Input${index}`, v2Input(input, isTable)] as const,
   );
@@ -94,10 +95,16 @@ function rowPart(input: TensorInfo, isTable: boolean): Schema {
   return { ...nested(elementSchema(input), input.shape.slice(1)), description: shapeText(input) };
 }
 
-function rowSchema({ inputs }: SignatureInfo, isTable: boolean): Schema {
+function rowSchema(signature: SignatureInfo, isTable: boolean): Schema {
+  const { inputs, optionalInputs = [] } = signature;
   const [only] = inputs;
-  if (inputs.length === 1 && only !== undefined && !isTable) return rowPart(only, isTable);
-  const properties = inputs.map((input) => [input.name, rowPart(input, isTable)] as const);
+  if (inputs.length === 1 && only !== undefined && !isTable) {
+    // With optional inputs, a row is the value of the required one, or an object of both.
+    return optionalInputs.length === 0 ? rowPart(only, isTable) : ANY;
+  }
+  const properties = [...inputs, ...optionalInputs].map(
+    (input) => [input.name, rowPart(input, isTable)] as const,
+  );
   return { type: 'object', properties: Object.fromEntries(properties) };
 }
 

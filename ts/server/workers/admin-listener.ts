@@ -26,7 +26,7 @@ export class AdminListener {
     this.#address = address;
     this.#isUnix = host.startsWith(UNIX_PREFIX);
     this.#listener = new NativeHttpListener(adminLink(thread.link), router, thread.report, {
-      threads: 1,
+      threads: { threads: 1 },
       reusePort: false,
       unsentBytesMax,
       connections: { max: ADMIN_CONNECTIONS_MAX, full: thread.full() },

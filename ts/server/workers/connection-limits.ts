@@ -2,6 +2,10 @@
 // thread, once. Node has already raised the soft limit to the hard one.
 import { readFileSync } from 'node:fs';
 import { CONNECTIONS_MAX, DESCRIPTORS_KEPT } from '../../base/limits.js';
+import type { ThreadRange } from '../../listeners/threads.js';
+
+/** Descriptors of a listener's thread: its poller, events, sockets, a reserve. */
+const THREAD_DESCRIPTORS = 8;
 
 export interface ConnectionLimits {
   /** Limit of one HTTP listener thread. */
@@ -16,10 +20,12 @@ export interface ConnectionLimits {
  */
 export function connectionLimits(
   descriptors: number,
-  httpThreads: number,
+  { http, growth }: { readonly http: ThreadRange; readonly growth: number },
   wanted: number,
 ): ConnectionLimits {
-  const free = Math.floor(Math.max(0, descriptors - DESCRIPTORS_KEPT - 8 * httpThreads) / 2);
+  const httpThreads = http.threads;
+  const kept = DESCRIPTORS_KEPT + THREAD_DESCRIPTORS * (httpThreads + growth);
+  const free = Math.floor(Math.max(0, descriptors - kept) / 2);
   const half = wanted === 0 ? free : Math.min(wanted, free);
   const within = (count: number): number => Math.max(1, Math.min(CONNECTIONS_MAX, count));
   return { http: within(Math.floor(half / httpThreads)), native: within(half) };

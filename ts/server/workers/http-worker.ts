@@ -43,6 +43,8 @@ async function nativeListener(
     ...surroundings,
     idleMs: settings.idleMs,
     threads: settings.nativeThreads,
+    threadsValue: 'threads_http',
+    threadAdded: thread.threadAdded(settings.grpc?.sharesPort === true ? 'HTTP and gRPC' : 'HTTP'),
     reusePort: settings.reusePort,
     ...(settings.grpc?.sharesPort === true && { grpc: settings.grpc.transport }),
     unsentBytesMax: unsentBytesMax(settings),
@@ -58,6 +60,7 @@ async function uwsListener(
   surroundings: Surroundings,
 ): Promise<HttpListener> {
   const { UwsListener } = await import('../../listeners/http/uws-listener.js');
+  thread.link.serverValue('threads_http', 1, true);
   return new UwsListener(router, thread.report, surroundings);
 }
 

@@ -18,6 +18,7 @@ import {
 } from '../../models/registry/snapshot-build.js';
 import type { RegistrySnapshot } from '../../model/snapshot.js';
 import type { HandshakeFailures } from '../../listeners/grpc/settings.js';
+import type { ThreadAdded } from '../../listeners/threads.js';
 import { AnswerLines } from './answer-lines.js';
 import type { Cuts, FromWorker, ListenerSettings, Ports, ToWorker } from './messages.js';
 
@@ -96,6 +97,16 @@ export class ListenerThread {
       warning.tell(() =>
         this.#logger.warn('too many connections; refusing new ones', { connections }),
       );
+  }
+
+  /** Returns a function that logs that a listener has added a thread. */
+  threadAdded(what: string): (added: ThreadAdded) => void {
+    return ({ threads, busyPercent, freeCores }) =>
+      this.#logger.info(`${what}: listener thread added`, {
+        threads,
+        reason: `a listener thread was busy for ${busyPercent} % of its time`,
+        freeCores: freeCores.toFixed(1),
+      });
   }
 
   /**

@@ -10,6 +10,7 @@ import type { EngineOptions } from '../../engine/open-link.js';
 import type { SnapshotChange } from '../../models/registry/snapshot-build.js';
 import type { GrpcTransportSettings } from '../../listeners/grpc/settings.js';
 import type { Cut } from '../../listeners/cut.js';
+import type { ThreadRange } from '../../listeners/threads.js';
 import type { ServerTls } from '../../listeners/tls/settings.js';
 
 /** Start settings of every worker. */
@@ -57,7 +58,7 @@ export interface HttpSettings extends ListenerSettings {
   /** Connections without a request are closed after this time. */
   readonly idleMs: number;
   /** Threads of a native listener, and whether other processes share its port. */
-  readonly nativeThreads: number;
+  readonly nativeThreads: ThreadRange;
   readonly reusePort: boolean;
   /** The console is enabled. */
   readonly console: boolean;

@@ -21,6 +21,7 @@ export function nativeGrpcListener(
     services: grpcServices(thread, settings),
     access: accessOf(thread),
     full: thread.full(),
+    threadAdded: thread.threadAdded('gRPC'),
     unanswered,
     certificates: thread.certificates('gRPC'),
     expires: thread.expires('grpc'),

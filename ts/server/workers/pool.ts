@@ -145,7 +145,8 @@ class Member {
 
 export interface ListenerPoolOptions {
   readonly http: HttpSettings;
-  readonly httpThreads: number;
+  /** HTTP listeners with uWebSockets.js; a native listener has one worker. */
+  readonly workers: number;
   /** For the first HTTP listener's thread. */
   readonly admin?: AdminSettings | undefined;
   /** For that thread too; undefined: gRPC is disabled. */
@@ -173,7 +174,7 @@ export class ListenerPool {
 
   /** Starts the threads. */
   constructor(options: ListenerPoolOptions) {
-    const { http, httpThreads, admin, grpc, lost } = options;
+    const { http, workers, admin, grpc, lost } = options;
     this.#publicText = options.publicText;
     this.#hidesReasons = options.hidesReasons;
     // uWebSockets.js reads its limit from the process's environment when a worker loads it.
@@ -182,7 +183,6 @@ export class ListenerPool {
     const first = { ...http, ...(grpc && { grpc }), ...(admin && { admin }) };
     // Without an HTTP port, the first thread runs for its other listeners.
     const hasOthers = grpc !== undefined || admin !== undefined;
-    const workers = http.listener === 'native' ? 1 : httpThreads;
     const threads = http.listener === undefined ? Number(hasOthers) : workers;
     this.#members = Array.from(
       { length: threads },

@@ -270,6 +270,10 @@ Status read_settings(const fb::ModelSpec& from, ModelSpec& spec) {
   if (read.ok()) read = read_tensors(from, spec);
   if (read.ok()) read = read_devices(from, spec.devices);
   if (read.ok()) read = read_graph_rows(from, spec.graph_rows);
+  if (read.ok() && from.graph_use() > GraphUse::MAX) {
+    read = out_of_range("graph_use", static_cast<int64_t>(from.graph_use()), "0, 1 or 2");
+  }
+  spec.graph_use = from.graph_use();
   unpack(from.session_config(), spec.session_config);
   return read;
 }
@@ -296,14 +300,19 @@ flatbuffers::Offset<fb::TensorSpec> write_tensor(Builder& builder, const TensorS
       spec.unchecked ? flatbuffers::Optional<bool>(true) : flatbuffers::nullopt;
   flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> labels;
   if (!spec.labels.empty()) labels = builder.CreateVectorOfStrings(spec.labels);
+  const flatbuffers::Optional<bool> in_config = spec.may_be_absent && spec.in_config
+                                                    ? flatbuffers::Optional<bool>(true)
+                                                    : flatbuffers::nullopt;
   return fb::CreateTensorSpec(builder, name, spec.dtype, dims, symbols, spec.unknown_rank,
-                              unchecked, 0, 0, labels);
+                              unchecked, 0, 0, labels, in_config);
 }
 
 flatbuffers::Offset<fb::Signature> write_signature(Builder& builder, const Signature& signature) {
   std::vector<flatbuffers::Offset<fb::TensorSpec>> inputs, optional, outputs;
   for (const TensorSpec& input : signature.inputs) {
-    (input.may_be_absent ? optional : inputs).push_back(write_tensor(builder, input));
+    // The default of a SavedModel's signature is part of its documents, which list all inputs.
+    const bool listed = !input.may_be_absent || input.default_value != nullptr;
+    (listed ? inputs : optional).push_back(write_tensor(builder, input));
   }
   for (const TensorSpec& output : signature.outputs) {
     outputs.push_back(write_tensor(builder, output));
@@ -418,11 +427,17 @@ bool write_model_info(Model& model, ByteBuffer& out) {
                                                why.c_str()));
   }
   const auto rows_at = builder.CreateVector(rows);
+  const DeviceRuns& runs = info.device_runs;
+  flatbuffers::Offset<fb::DeviceRuns> device;
+  if (info.on_gpu) {
+    device = fb::CreateDeviceRunsDirect(builder, &runs.graph_rows, runs.graph_bytes,
+                                        &runs.fixed_rows, runs.why.c_str());
+  }
   builder.Finish(fb::CreateModelInfo(builder, model.handle(), signatures_at, producer, graph_name,
                                      description, domain, info.model_version, metadata_at,
                                      info.file_bytes, model.load_us(), providers,
                                      model.batch_mode(), model.inputs_batchable(), finding.proof,
-                                     found, notes, nodes_at, rows_at));
+                                     found, notes, nodes_at, rows_at, device));
   return out.append(builder.GetBufferPointer(), builder.GetSize());
 }
 

@@ -19,6 +19,7 @@
 
 #include "backend/onnxruntime/api.h"
 #include "fake_contexts.h"
+#include "fake_plans.h"
 
 namespace {
 
@@ -273,14 +274,21 @@ Options& options_of(Opaque* options) {
 void fill_session_table() {
   table.CreateSession = [](const OrtEnv* env, const char* path, const OrtSessionOptions* options,
                            OrtSession** out) noexcept {
-    OrtStatus* failed = on_devices().has(options) ? synchronize_device() : nullptr;
-    return failed == nullptr ? real->CreateSession(env, path, options, out) : failed;
+    const bool on_device = on_devices().has(options);
+    OrtStatus* failed = on_device ? synchronize_device() : nullptr;
+    if (failed == nullptr) failed = real->CreateSession(env, path, options, out);
+    if (failed == nullptr && on_device) fake_plans::add_session_of(*out, path);
+    return failed;
   };
   table.CreateSessionFromArray = [](const OrtEnv* env, const void* model, size_t bytes,
                                     const OrtSessionOptions* options, OrtSession** out) noexcept {
-    OrtStatus* failed = on_devices().has(options) ? synchronize_device() : nullptr;
-    return failed == nullptr ? real->CreateSessionFromArray(env, model, bytes, options, out)
-                             : failed;
+    const bool on_device = on_devices().has(options);
+    OrtStatus* failed = on_device ? synchronize_device() : nullptr;
+    if (failed == nullptr) failed = real->CreateSessionFromArray(env, model, bytes, options, out);
+    if (failed == nullptr && on_device) {
+      fake_plans::add_session(*out, {static_cast<const char*>(model), bytes});
+    }
+    return failed;
   };
   table.ReleaseSessionOptions = [](OrtSessionOptions* options) {
     on_devices().forget(options);
@@ -360,7 +368,7 @@ std::vector<const void*> addresses_of(const std::map<std::string, const OrtValue
 }
 
 OrtStatus* begin_graph(OrtSession* session, const OrtRunOptions* options,
-                       const OrtIoBinding* binding, bool& records) {
+                       const OrtIoBinding* binding, bool& records, bool& replays) {
   Graphs& all = graphs();
   const std::lock_guard<std::mutex> lock(all.mutex);
   const auto id = all.ids.find(options);
@@ -373,6 +381,7 @@ OrtStatus* begin_graph(OrtSession* session, const OrtRunOptions* options,
   const auto [place, fresh] = all.recorded.try_emplace({session, id->second}, addresses);
   ++(fresh ? all.recordings : all.replays);
   records = fresh;
+  replays = !fresh;
   if (place->second == addresses) return nullptr;
   return real->CreateStatus(ORT_FAIL, "a graph is replayed at other addresses");
 }
@@ -431,10 +440,12 @@ void fill_graph_table() {
     const std::lock_guard<std::mutex> lock(all.mutex);
     std::erase_if(all.recorded, [session](const auto& one) { return one.first.first == session; });
     all.running.erase(session);
+    fake_plans::drop_session(session);
     real->ReleaseSession(session);
   };
   table.BindInput = [](OrtIoBinding* binding, const char* name, const OrtValue* value) noexcept {
     bind(binding, name, value);
+    fake_plans::bind_input(*real, binding, name, value);
     return real->BindInput(binding, name, value);
   };
   table.BindOutput = [](OrtIoBinding* binding, const char* name, const OrtValue* value) noexcept {
@@ -452,13 +463,15 @@ void fill_graph_table() {
     Graphs& all = graphs();
     const std::lock_guard<std::mutex> lock(all.mutex);
     all.bound.erase(binding);
+    fake_plans::drop_binding(binding);
     forget(binding);
     real->ReleaseIoBinding(binding);
   };
   table.RunWithBinding = [](OrtSession* session, const OrtRunOptions* options,
                             const OrtIoBinding* binding) noexcept {
-    bool records = false;
-    OrtStatus* failed = begin_graph(session, options, binding, records);
+    bool records = false, replays = false;
+    OrtStatus* failed = begin_graph(session, options, binding, records, replays);
+    fake_plans::run(session, binding, replays);
     if (records) ask_recording("fake_cuda_begin_recording");
     if (failed == nullptr) failed = real->RunWithBinding(session, options, binding);
     if (records) failed = end_recording(session, options, failed);

@@ -1,7 +1,9 @@
 // A management library with two devices, the second of which reports little: a test loads it
-// instead of libnvidia-ml.so.1. Energy grows by 1.5 J with each reading. Source: nvml.h of CUDA's
-// toolkit.
+// instead of libnvidia-ml.so.1. With FAKE_NVML_OLD, it is that of an old driver, without the second
+// version of the call for memory; with the variable FAKE_NVML_REFUSES, that call fails. Energy
+// grows by 1.5 J with each reading. Source: nvml.h of CUDA's toolkit.
 #include <cstdio>
+#include <cstdlib>
 
 extern "C" {
 
@@ -10,6 +12,10 @@ struct Utilization {
 };
 struct Memory {
   unsigned long long total, free, used;
+};
+struct MemoryV2 {
+  unsigned version;
+  unsigned long long total, reserved, free, used;
 };
 
 int nvmlInit_v2() { return 0; }
@@ -36,6 +42,15 @@ int nvmlDeviceGetMemoryInfo(void* device, Memory* memory) {
   *memory = {1000, 400, 600};
   return 0;
 }
+#ifndef FAKE_NVML_OLD
+int nvmlDeviceGetMemoryInfo_v2(void* device, MemoryV2* memory) {
+  constexpr unsigned kVersion = sizeof(MemoryV2) | (2U << 24U);
+  if (memory->version != kVersion || std::getenv("FAKE_NVML_REFUSES") != nullptr) return 25;
+  if (*static_cast<int*>(device) == 1) return 3;
+  *memory = {kVersion, 1000, 50, 400, 550};
+  return 0;
+}
+#endif
 int nvmlDeviceGetPowerUsage(void*, unsigned* milliwatts) {
   *milliwatts = 71500;
   return 0;

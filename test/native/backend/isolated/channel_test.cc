@@ -432,6 +432,7 @@ TEST(IsolatedMessage, DescriptionsComeBackAsTheyWere) {
   info.notes = {"a note"};
   info.nodes = {{"CUDAExecutionProvider", 7}, {"CPUExecutionProvider", 2}};
   info.on_gpu = true;
+  info.device_runs = {{1, 4}, 5 << 20, {1, 4, 16}, "Conv is planned for each shape"};
   info.stateful = true;
   Writer out;
   write_info(info, out);
@@ -443,6 +444,8 @@ TEST(IsolatedMessage, DescriptionsComeBackAsTheyWere) {
                          again.bytes().end()));
   EXPECT_EQ(back.value().signatures[1].inputs[2].rank_of, "MatMul");
   EXPECT_TRUE(back.value().on_gpu);
+  EXPECT_EQ(back.value().device_runs.fixed_rows, (std::vector<uint32_t>{1, 4, 16}));
+  EXPECT_EQ(back.value().device_runs.why, info.device_runs.why);
   ASSERT_EQ(back.value().nodes.size(), 2u);
   EXPECT_EQ(back.value().nodes[1].nodes, 2u);
   EXPECT_TRUE(back.value().stateful);

@@ -71,11 +71,15 @@ class OnGraphs : public OnnxRuntimeTest {
   std::shared_ptr<BackendModel> model_;
 };
 
-TEST_F(OnGraphs, AreRecordedWhenAnInstanceStartsAndReplayedFromThenOn) {
-  load_with({1, 4});
+TEST_F(OnGraphs, AreRecordedAtLoadAndReplayedFromThenOn) {
   const Recorded before = recorded();
-  const auto scratch = model_->make_scratch();
+  load_with({1, 4});
   EXPECT_EQ(recorded().recordings - before.recordings, 2u);
+  EXPECT_EQ(model_->info().device_runs.graph_rows, (std::vector<uint32_t>{1, 4}));
+  const auto scratch = model_->make_scratch();  // the first instance has those
+  EXPECT_EQ(recorded().recordings - before.recordings, 2u);
+  const auto second = model_->make_scratch();
+  EXPECT_EQ(recorded().recordings - before.recordings, 4u);
   for (int i = 0; i < 5; ++i) {
     expect(run_rows(*scratch, 1, 10.0f * i), 0, 1);
     expect(run_rows(*scratch, 4, 100.0f * i), 0, 1);
@@ -236,10 +240,9 @@ TEST_F(OnGraphs, BeingRecordedDoesNotDisturbLoadsAndRunsOfOtherModels) {
 }
 
 TEST_F(OnGraphs, BeingRecordedDoesNotDisturbOtherRecordings) {
-  load_with({2});
   WhileOneRecords recording;
   const Recorded before = recorded();
-  const auto scratch = model_->make_scratch();
+  load_with({2});
   EXPECT_EQ(recorded().recordings - before.recordings, 1u);
   EXPECT_EQ(recording.end(), 0);
 }

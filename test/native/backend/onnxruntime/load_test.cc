@@ -96,6 +96,32 @@ TEST_F(OrtLoad, InitializerIsAnInputThatMayBeAbsent) {
   EXPECT_EQ(values_of<float>(scratch->outputs()[0]), std::vector<float>{5});
 }
 
+TEST_F(OrtLoad, OptionalTensorIsAnInputThatMayBeAbsent) {
+  const onnx::Message tensor = onnx::tensor_type(onnx::kFloat, Dims{int64_t{2}});
+  onnx::Model graph;
+  graph.node("OptionalHasElement", {"maybe"}, {"has"});
+  graph.node("Cast", {"has"}, {"y"}, {onnx::Message().bytes(1, "to").integer(3, 1).varint(20, 2)});
+  graph.opset = 18;
+  graph.input("maybe", onnx::optional_type(tensor)).output("y", onnx::kFloat, Dims{});
+  graph.input("x", tensor);
+  const auto model = load(graph);
+  ASSERT_TRUE(model);
+  const Signature& signature = model->info().signatures[0];
+  ASSERT_EQ(signature.inputs.size(), 2u);
+  EXPECT_EQ(signature.inputs[0].name, "x");
+  EXPECT_FALSE(signature.inputs[0].may_be_absent);
+  EXPECT_EQ(signature.inputs[1].name, "maybe");
+  EXPECT_TRUE(signature.inputs[1].may_be_absent);
+  EXPECT_EQ(signature.inputs[1].dims, std::vector<int64_t>{2});
+
+  const auto scratch = model->make_scratch();
+  const TestTensor<float> x(DType::Fp32, {2}, {4, 5});
+  ASSERT_TRUE(run(*model, *scratch, {x.view()}).ok());
+  EXPECT_EQ(values_of<float>(scratch->outputs()[0]), std::vector<float>{0});
+  ASSERT_TRUE(run(*model, *scratch, {x.view(), x.view()}).ok());
+  EXPECT_EQ(values_of<float>(scratch->outputs()[0]), std::vector<float>{1});
+}
+
 TEST_F(OrtLoad, ExternalDataBesideTheModel) {
   const float three = 3;
   directory_.write("three.bin", {reinterpret_cast<const char*>(&three), sizeof three});
@@ -268,10 +294,13 @@ TEST_F(OrtLoad, ValuesThatAreNoTensors) {
   EXPECT_TRUE(has(load_error(sequence).message,
                   "output \"list\" is of type sequence; only tensors are served"));
   onnx::Model optional;
-  optional.node("OptionalGetElement", {"maybe"}, {"y"});
-  optional.input("maybe", onnx::optional_type(tensor)).output("y", tensor);
-  EXPECT_TRUE(has(load_error(optional).message,
-                  "input \"maybe\" is of type optional; only tensors are served"));
+  optional.node("OptionalHasElement", {"maybe"}, {"y"});
+  optional.input("maybe", onnx::optional_type(onnx::sequence_type(tensor)));
+  optional.output("y", onnx::kBool, Dims{});
+  EXPECT_TRUE(
+      has(load_error(optional).message,
+          "input \"maybe\" is of type optional; only tensors are served; change the model to "
+          "accept optional(tensor)"));
   onnx::Model map;
   map.node("DictVectorizer", {"pairs"}, {"y"},
            {onnx::Message().bytes(1, "int64_vocabulary").integer(8, 1).varint(20, 7)},

@@ -16,7 +16,7 @@ import {
 const WHOLE: Findings = {
   driver: { reason: '', cuda: '13.0', module: '580.65.06', init: 0 },
   devices: [{ name: 'NVIDIA H100', memoryBytes: 85_899_345_920, capability: '9.0' }],
-  folder: { path: '/gpu', state: 'onnxruntime-gpu 1.30.0' },
+  folder: { path: '/gpu', state: 'onnxruntime-gpu 1.30.0', sources: [] },
   runtime: '/gpu/libonnxruntime.so.1.30.0',
   libraries: GPU_LIBRARIES.map((one) => ({
     ...one,
@@ -64,7 +64,7 @@ test('names the first obstacle with its remedy', () => {
     [{ driver: { ...driver, reason: 'no file' } }, /no driver is installed/, /driver 580/],
     [{ driver: { ...driver, init: 100 }, devices: [] }, /no device \(cuInit: 100\)/, /nvidia-smi/],
     [{ driver: { ...driver, cuda: '12.8' } }, /for CUDA 12\.8, expected 13\.0/, /driver 580/],
-    [without('libcudnn.so.9'), /missing: libcudnn\.so\.9$/, /serval gpu install$/],
+    [without('libcudnn.so.9'), /missing: libcudnn\.so\.9$/, /gpu adopt DIR, .*gpu install$/],
     [without('libcufft.so.12'), /the CUDA provider does not load/, /serval gpu install$/],
   ];
   for (const [changes, why, remedy] of cases) {
@@ -107,4 +107,20 @@ test('each library comes from a pinned package', () => {
     assert.ok(file.includes(`-${version}-`), file);
     assert.match(sha256, /^[0-9a-f]{64}$/);
   }
+});
+
+test('says from where libraries were adopted, and notices when that place is gone or changed', () => {
+  const from = '/opt/venv';
+  const withSource = (exists: boolean, broken: readonly string[]): Findings => ({
+    ...without('libcudnn.so.9'),
+    folder: { ...WHOLE.folder, sources: [{ from, exists, broken }] },
+  });
+  const { folder } = withSource(true, []);
+  assert.match(doctorText(concluded({ ...WHOLE, folder })), /^adopted +from \/opt\/venv$/m);
+  const gone = concluded(withSource(false, ['libcudnn.so.9']));
+  assert.match(gone.verdict[0], /: \/opt\/venv, which was adopted, is gone: libcudnn\.so\.9$/);
+  assert.match(gone.verdict[1], /^next: serval gpu adopt DIR with its new place/);
+  assert.match(doctorText(gone), /^adopted +\/opt\/venv, which was adopted, is gone: serval gpu/m);
+  const changed = concluded(withSource(true, ['libcudnn.so.9']));
+  assert.match(changed.verdict[0], /which was adopted, has changed: libcudnn\.so\.9$/);
 });

@@ -33,6 +33,7 @@ export function wheelOf(
     wheel: {
       package: name,
       version: '1.0',
+      least: '1.0',
       file: `${name.replaceAll('-', '_')}-1.0-py3-none-any.whl`,
       bytes: bytes.byteLength,
       sha256: createHash('sha256').update(bytes).digest('hex'),

@@ -59,7 +59,7 @@ const FAILED = model('bad', [], {
   errorMessage: 'no graph\nat byte 3',
 });
 
-test('the table shows models, versions, states and what went wrong', () => {
+test('the table shows models, versions and states, and no reasons', () => {
   const empty = {
     name: 'empty',
     versions: [],
@@ -72,14 +72,35 @@ test('the table shows models, versions, states and what went wrong', () => {
     modelTable(snapshot(FAILED, empty, HALF, python)),
     [
       'MODEL            VERSION  STATE      FORMAT  INPUTS -> OUTPUTS',
-      'bad              123      END        onnx    no graph at byte 3',
-      'empty            -        -          -       no version found',
+      'bad              123      FAILED     onnx    -',
+      'empty            -        FAILED     -       -',
       'half_plus_three  123      AVAILABLE  onnx    x FP32 [batch] -> y FP32 [batch]',
-      "python           -        -          -       backend: got 'python'",
+      'python           -        FAILED     -       -',
       '',
     ].join('\n'),
   );
   assert.equal(modelTable(snapshot()), 'no models\n');
+  const text = startedText(snapshot(FAILED, empty, HALF, python), AT);
+  assert.deepEqual(text.trimEnd().split('\n').slice(-3), [
+    "  model 'bad', version 123: no graph at byte 3",
+    "  model 'empty': no version found",
+    "  model 'python': backend: got 'python'",
+  ]);
+});
+
+test('the table of many models shows the failed ones, the first others and a count', () => {
+  const name = (i: number): string => `m${String(i).padStart(4, '0')}`;
+  const good = Array.from({ length: 1000 }, (_, i) => ({ ...HALF, name: name(i) }));
+  const lines = modelTable(snapshot(...good, { ...FAILED, name: 'zebra' })).split('\n');
+  assert.equal(lines.length, 1 + 25 + 1 + 1);
+  assert.match(lines[1] ?? '', /^zebra {2}123 {6}FAILED/);
+  assert.match(lines[2] ?? '', /^m0000 /);
+  assert.equal(lines[26], '... and 976 more: POST /v2/repository/index lists all');
+  const bad = Array.from({ length: 1000 }, (_, i) => ({ ...FAILED, name: `bad${i}` }));
+  const mixed = modelTable(snapshot(...bad, ...good));
+  assert.deepEqual([mixed.match(/FAILED/g)?.length, mixed.match(/AVAILABLE/g)?.length], [12, 13]);
+  assert.equal(modelTable(snapshot(...bad, HALF)).match(/FAILED/g)?.length, 24);
+  assert.ok(startedText(snapshot(...bad, ...good), AT).split('\n').length < 60);
 });
 
 test('one line per protocol, for a model that can be printed', () => {
@@ -89,9 +110,6 @@ test('one line per protocol, for a model that can be printed', () => {
       'http://localhost:8000/v1/models/half_plus_three:predict',
     `curl -d '{"inputs":[{"name":"x","datatype":"FP32","shape":[3],"data":[1.0,2.0,5.0]}]}' ` +
       'http://localhost:8000/v2/models/half_plus_three/infer',
-    "printf '\\0\\0\\0\\0\\0' | curl -s --http2-prior-knowledge " +
-      "-H 'content-type: application/grpc' -H 'te: trailers' --data-binary @- " +
-      'http://localhost:8001/inference.GRPCInferenceService/ServerReady | od -An -tx1',
     `grpcurl -plaintext -d '{"model_name":"half_plus_three","inputs":[{"name":"x",` +
       `"datatype":"FP32","shape":[3],"contents":{"fp32_contents":[1.0,2.0,5.0]}}]}' ` +
       'localhost:8001 inference.GRPCInferenceService/ModelInfer',
@@ -108,22 +126,20 @@ test('requests that are too long stand in files, of as many models as are shown'
   };
   const lines = pasteLines(snapshot(image, HALF), { ...AT, requestFile });
   const url = 'http://localhost:8000/v2/models/an_image/infer';
-  assert.deepEqual(lines.slice(4), [`curl -d @/tmp/an_image.v2.json ${url}`]);
+  assert.deepEqual(lines.slice(3), [`curl -d @/tmp/an_image.v2.json ${url}`]);
   const body = JSON.parse(files.get('an_image.v2.json') ?? '') as {
     inputs: [{ shape: number[]; data: number[] }];
   };
   const [{ shape, data }] = body.inputs;
   assert.deepEqual([shape, data.length], [[1, 224, 224, 3], 224 * 224 * 3]);
   const alone = pasteLines(snapshot(image), { ...AT, requestFile });
-  assert.match(alone[3] ?? '', /-d @ localhost:8001 .*ModelInfer < \/tmp\/an_image\.grpc\.json$/);
-  assert.equal(alone.length, 4);
+  assert.match(alone[2] ?? '', /-d @ localhost:8001 .*ModelInfer < \/tmp\/an_image\.grpc\.json$/);
+  assert.equal(alone.length, 3);
   const huge = model('huge', [tensor('x', [-1, 4096, 4096], ['', '', ''])]);
   assert.deepEqual(pasteLines(snapshot(huge), { ...AT, requestFile }), []);
   const many = Array.from({ length: 20 }, (_, i) => model(`m${i}`, [tensor('x', [-1], ['n'])]));
-  assert.equal(pasteLines(snapshot(...many), { ...AT, requestFile }).length, 4 + 7);
-  assert.deepEqual(pasteLines(snapshot(image), { ...AT, requestFile: () => undefined }), [
-    ...pasteLines(snapshot(HALF), AT).slice(2, 3),
-  ]);
+  assert.equal(pasteLines(snapshot(...many), { ...AT, requestFile }).length, 3 + 7);
+  assert.deepEqual(pasteLines(snapshot(image), { ...AT, requestFile: () => undefined }), []);
 });
 
 test('the shortest request is printed; long reasons are cut', () => {
@@ -131,7 +147,7 @@ test('the shortest request is printed; long reasons are cut', () => {
   assert.match(pasteLines(snapshot(wide, HALF), AT)[0] ?? '', /half_plus_three/);
   const errorMessage = 'x'.repeat(5000);
   const long = model('bad', [], { state: 'END', handle: undefined, errorMessage });
-  assert.match(modelTable(snapshot(long)), /onnx {4}x{160}\.\.\.\n$/);
+  assert.match(startedText(snapshot(long), AT), /version 123: x{100,160}\.\.\.\n$/);
 });
 
 test('odd model names survive URL and shell', () => {
@@ -152,7 +168,14 @@ test('shell quoting', () => {
 
 test('the ready line for people and for machines', () => {
   const text = startedText(snapshot(HALF), AT);
-  assert.match(text, /\nserval is ready: HTTP on localhost:8000, gRPC on localhost:8001\n$/);
+  assert.match(text, /\nserval is ready: HTTP on 0\.0\.0\.0:8000, gRPC on 0\.0\.0\.0:8001\n$/);
+  const metrics = { host: '::1', port: 8002 };
+  const scraped = startedText(snapshot(HALF), { ...AT, host: '::', httpPort: 80, metrics });
+  assert.match(scraped, /: HTTP on \[::\]:80, gRPC on .*:8001, metrics on \[::1\]:8002\n$/);
+  assert.match(
+    startedJson(snapshot(HALF), { ...AT, metrics }, 1),
+    /"metrics":\{"host":"::1","port"/,
+  );
   const json = startedJson(snapshot(HALF), AT, 42);
   assert.equal(json.indexOf('\n'), json.length - 1);
   assert.deepEqual(JSON.parse(json), {
@@ -171,17 +194,17 @@ test('a server that is not ready says why, and never that it is', () => {
   assert.match(
     text,
     new RegExp(
-      '\\nserval is serving, but not ready: HTTP on localhost:8000, ' +
-        'gRPC on localhost:8001\\n  models.config:3: expected "}"\\n' +
-        "  model 'm0': version 123 is END: no graph at byte 3\\n",
+      '\\nserval is serving, but not ready: HTTP on 0.0.0.0:8000, ' +
+        'gRPC on 0.0.0.0:8001\\n  models.config:3: expected "}"\\n' +
+        "  model 'm0', version 123: no graph at byte 3\\n",
     ),
   );
-  assert.match(text, /\n {2}2 more models\n$/);
+  assert.match(text, /\n {2}2 more\n$/);
   assert.doesNotMatch(text, /serval is ready/);
   const line = JSON.parse(startedJson(unready, AT, 42)) as Record<string, unknown>;
   assert.deepEqual([line['event'], line['ready'], line['pid']], ['started', false, 42]);
   assert.deepEqual((line['problems'] as string[]).slice(0, 2), [
     ...faults,
-    "model 'm0': version 123 is END: no graph\nat byte 3",
+    "model 'm0', version 123: no graph\nat byte 3",
   ]);
 });

@@ -119,7 +119,7 @@ async function listening(
   report = (error: unknown): void => assert.fail(String(error)),
 ) {
   const addon = new FakeAddon();
-  const around = { threads: 1, reusePort: false, unsentBytesMax: 1 };
+  const around = { threads: { threads: 1 }, reusePort: false, unsentBytesMax: 1 };
   const listener = new NativeHttpListener(addon.link, () => route, report, around);
   assert.equal(await listener.listen('127.0.0.1', 0), PORT);
   return { addon, listener };

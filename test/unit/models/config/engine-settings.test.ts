@@ -23,6 +23,7 @@ const OFF = {
   requestRowsMax: 0,
   preferredRows: [],
   allowedRows: [],
+  anyRows: false,
   delayUs: 0,
   split: false,
   padInner: false,
@@ -45,8 +46,8 @@ test('max_batch_size without a batcher: the batch dim, and no larger request', (
   assert.deepEqual(settings(`max_batch_size: 8 ${TENSORS}`), {
     batchDim: true,
     batch: { ...OFF, rowsMax: 8, requestRowsMax: 8 },
-    inputs: [{ name: 'x', dims: [-1, 4], modelDims: [], labels: [] }],
-    outputs: [{ name: 'y', dims: [-1, -1], modelDims: [], labels: [] }],
+    inputs: [{ name: 'x', dims: [-1, 4], modelDims: [], labels: [], optional: false }],
+    outputs: [{ name: 'y', dims: [-1, -1], modelDims: [], labels: [], optional: false }],
   });
 });
 
@@ -54,8 +55,8 @@ test('no max_batch_size: dims are the whole shape', () => {
   assert.deepEqual(settings(TENSORS), {
     batchDim: false,
     batch: OFF,
-    inputs: [{ name: 'x', dims: [4], modelDims: [], labels: [] }],
-    outputs: [{ name: 'y', dims: [-1], modelDims: [], labels: [] }],
+    inputs: [{ name: 'x', dims: [4], modelDims: [], labels: [], optional: false }],
+    outputs: [{ name: 'y', dims: [-1], modelDims: [], labels: [], optional: false }],
   });
 });
 
@@ -303,6 +304,20 @@ test('graph levels', () => {
   );
 });
 
+test('inputs that a request may omit', () => {
+  const { inputs } = settings(`
+    input { name: "x" data_type: TYPE_FP32 dims: [ 1 ] }
+    input { name: "bias" data_type: TYPE_FP32 dims: [ 1 ] optional: true }
+    output { name: "y" data_type: TYPE_FP32 dims: [ 1 ] }`);
+  assert.deepEqual(
+    inputs?.map(({ name, optional }) => [name, optional]),
+    [
+      ['x', false],
+      ['bias', true],
+    ],
+  );
+});
+
 test('reshapes and labels', () => {
   const text = `max_batch_size: 8
     input { name: "x" data_type: TYPE_FP32 dims: [ 1 ] reshape { shape: [ ] } }
@@ -314,9 +329,11 @@ test('reshapes and labels', () => {
       ['x', ['no']],
     ]),
   );
-  assert.deepEqual(inputs, [{ name: 'x', dims: [-1, 1], modelDims: [-1], labels: [] }]);
+  assert.deepEqual(inputs, [
+    { name: 'x', dims: [-1, 1], modelDims: [-1], labels: [], optional: false },
+  ]);
   assert.deepEqual(outputs, [
-    { name: 'y', dims: [-1, 2, 2], modelDims: [-1, 4], labels: ['cat', 'dog'] },
+    { name: 'y', dims: [-1, 2, 2], modelDims: [-1, 4], labels: ['cat', 'dog'], optional: false },
   ]);
 });
 

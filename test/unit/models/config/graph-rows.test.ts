@@ -18,20 +18,21 @@ const graphs = (specs: string): string => `optimization { cuda { graphs: true ${
 const sizes = (...of: readonly number[]): string =>
   of.map((size) => `graph_spec { batch_size: ${size} }`).join(' ');
 
-test('none are made unless they are asked for', () => {
+test('a configuration that does not mention graphs leaves them to the server', () => {
   assert.equal(settings('max_batch_size: 8').graphRows, undefined);
   assert.equal(settings('max_batch_size: 8 optimization { cuda { } }').graphRows, undefined);
-  assert.equal(
-    settings(`max_batch_size: 8 optimization { cuda { graphs: false } }`).graphRows,
-    undefined,
-  );
 });
 
-test('they are of the sizes of graph_spec and of the largest, and batches are padded to them', () => {
+test('graphs: false turns them off', () => {
+  const off = settings('max_batch_size: 8 optimization { cuda { graphs: false } }');
+  assert.deepEqual(off.graphRows, []);
+});
+
+test('they are of the sizes of graph_spec and of the largest', () => {
   const batching = 'max_batch_size: 16 dynamic_batching { }';
   const { graphRows, batch } = settings(`${batching} ${graphs(sizes(4, 1, 4))}`);
   assert.deepEqual(graphRows, [1, 4, 16]);
-  assert.deepEqual(batch?.allowedRows, [1, 4, 16]);
+  assert.deepEqual(batch?.allowedRows, [], 'the engine pads to the sizes that have a graph');
   const own = 'parameters { key: "serval.allowed_rows" value { string_value: "8,16" } }';
   assert.deepEqual(settings(`${batching} ${graphs(sizes(4))} ${own}`).batch?.allowedRows, [8, 16]);
 });

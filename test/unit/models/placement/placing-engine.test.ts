@@ -25,7 +25,7 @@ function machine(
   files: readonly string[],
   driver = DRIVER,
   cache = false,
-  graphs?: { readonly refuses: boolean },
+  cudaGraphs?: boolean,
 ): Machine {
   const folder = tempFolder(context);
   for (const name of files) writeFileSync(join(folder, name), '');
@@ -35,16 +35,13 @@ function machine(
   const engine: Partial<EngineControl> = {
     load: (spec) => {
       asked.push(spec);
-      const isRefused = graphs?.refuses === true && spec.graphRows !== undefined;
-      return isRefused
-        ? Promise.reject(new Error('a node on the CPU'))
-        : Promise.resolve(loadedModel(1));
+      return Promise.resolve(loadedModel(1));
     },
   };
   const placing = placingEngine(engine as EngineControl, {
     runtime: join(folder, 'libonnxruntime.so.1.30.0'),
     cacheFolder: cache ? join(folder, 'cache') : '',
-    cudaGraphs: graphs !== undefined,
+    cudaGraphs: cudaGraphs ?? false,
     binding: {
       probeDriver: () => {
         probes += 1;
@@ -167,31 +164,43 @@ test('a file of TensorRT engines is told by its bytes, and runs from its own fol
   assert.equal(without.asked.length, 0);
 });
 
-test('--cuda-graphs asks for them where a model is on a GPU and says nothing itself', async (context) => {
-  const { load, asked } = machine(context, ALL, DRIVER, false, { refuses: false });
+test('models on CUDA get graphs unless their configuration mentions them', async (context) => {
+  const { load, asked } = machine(context, ALL, DRIVER, false, true);
+  const graphs = (): readonly unknown[] => [asked.at(-1)?.graphRows, asked.at(-1)?.graphUse];
   const policy = { ...NO_BATCHING, rowsMax: 6 };
   const rows = [1, 2, 4, 6];
   await load(auto);
-  assert.deepEqual(asked.at(-1)?.graphRows, [0]);
-  await load({ ...auto, batch: { ...policy, mode: 'auto' } });
-  assert.deepEqual(asked.at(-1)?.graphRows, rows);
-  assert.deepEqual(asked.at(-1)?.batch?.allowedRows, []);
+  assert.deepEqual(graphs(), [[0], 'known']);
+  for (const mode of ['auto', 'on'] as const) {
+    await load({ ...auto, batch: { ...policy, mode } });
+    assert.deepEqual(graphs(), [rows, 'known']);
+  }
+  for (const graphRows of [[3], []]) {
+    await load({ ...auto, graphRows });
+    assert.deepEqual(graphs(), [graphRows, undefined]);
+  }
   await load({ ...onTensorrt, batch: { ...policy, mode: 'on' } });
-  assert.deepEqual(asked.at(-1)?.graphRows, rows);
-  assert.deepEqual(asked.at(-1)?.batch?.allowedRows, rows);
-  await load({ ...auto, graphRows: [3] });
-  assert.deepEqual(asked.at(-1)?.graphRows, [3]);
+  assert.deepEqual(graphs(), [undefined, undefined], 'TensorRT runs its own way');
   await load({ providers: [{ name: 'cpu', options: {} }] });
   assert.equal(asked.at(-1)?.graphRows, undefined);
 });
 
-test('--cuda-graphs leaves a model that cannot have them without, and says so', async (context) => {
-  const { load, asked } = machine(context, ALL, DRIVER, false, { refuses: true });
-  const { notes } = await load(auto);
-  assert.equal(notes?.at(-1), 'no CUDA graphs: a node on the CPU');
-  assert.deepEqual(
-    asked.map((one) => one.graphRows),
-    [[0], undefined],
-  );
-  await assert.rejects(load({ ...auto, graphRows: [1, 2] }), /a node on the CPU/);
+test('instances that would exclude each other get no graphs', async (context) => {
+  const { load, asked } = machine(context, ALL, DRIVER, false, true);
+  const graphs = async (changes: Partial<ModelSpec>): Promise<boolean> => {
+    await load({ ...auto, ...changes });
+    return asked.at(-1)?.graphRows !== undefined;
+  };
+  assert.equal(await graphs({ instances: 2 }), false);
+  assert.equal(await graphs({ instances: 2, devices: [0, 1] }), true);
+  const batch = { ...NO_BATCHING, mode: 'on', rowsMax: 8 } as const;
+  assert.equal(await graphs({ instances: 2, batch }), true);
+});
+
+test('--cuda-graphs=false leaves models without', async (context) => {
+  const { load, asked } = machine(context, ALL, DRIVER, false, false);
+  await load(auto);
+  assert.equal(asked.at(-1)?.graphRows, undefined);
+  await load({ ...auto, graphRows: [1, 2] });
+  assert.deepEqual(asked.at(-1)?.graphRows, [1, 2]);
 });

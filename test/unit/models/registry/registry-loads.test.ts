@@ -47,6 +47,24 @@ function with1(change: Partial<DesiredVersion>, revision = 'r1'): DesiredModel {
   return { ...model, versions: model.versions.map((one) => ({ ...one, ...change })) };
 }
 
+test('retries log an error only for a new reason', async () => {
+  const { engine, registry, clock, lines } = setup({ loadRetries: 3, loadRetryMs: 1000 });
+  void registry.reconcile([desired('m', ['1'])]);
+  await settle();
+  for (const reason of ['no memory', 'no memory', 'no file', 'no file']) {
+    await engine.failLoad(reason);
+    await clock.pass(1000);
+    await settle();
+  }
+  const errors = lines.filter((line) => /error.*model failed to load/i.test(line));
+  assert.deepEqual(
+    errors.map((line) => /no \w+/.exec(line)?.[0]),
+    ['no memory', 'no file'],
+  );
+  assert.match(errors[1] ?? '', /retry\W+2/);
+  assert.equal(registry.counters.loadFailures, 4);
+});
+
 test('a failed load is tried again after its time and shows why until then', async () => {
   const { engine, registry, clock } = setup({ loadRetries: 2, loadRetryMs: 60_000 });
   const tried = registry.reconcile([desired('m', ['1']), desired('n', ['1'])]);

@@ -1,26 +1,17 @@
 // Installs wheels' libraries into a folder: existing files are kept, interrupted packages resume,
 // and the folder's list names a package only when all its files are in place. Control plane.
 import { existsSync } from 'node:fs';
-import { mkdir, open, readFile, rename, rm, statfs, writeFile } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { reasonOf } from '../../../base/errors.js';
-import {
-  isWhole,
-  MANIFEST_FORMAT,
-  MANIFEST_NAME,
-  readGpuFolder,
-  type InstalledPackage,
-} from '../../../engine/gpu-folder.js';
+import { isWhole, readGpuFolder, type InstalledPackage } from '../../../engine/gpu-folder.js';
 import type { Wheel } from '../../../models/placement/wheels.js';
+import { judgeVersion } from '../../../models/placement/versions.js';
 import { download } from './download.js';
-import { InstallError } from './install-error.js';
+import { checkSpace, DOWNLOADS, whileLocked, writeManifest } from './folder.js';
 import { megabytes, type Progress } from './progress.js';
 import { findWheel } from './simple-index.js';
 import { unpack } from './unpack.js';
 import { shown, type WebOptions } from './web.js';
-
-const DOWNLOADS = '.downloads';
-const LOCK = '.installing';
 
 export interface InstallOptions extends WebOptions {
   readonly folder: string;
@@ -37,47 +28,59 @@ export interface InstallOptions extends WebOptions {
  */
 export async function install(options: InstallOptions): Promise<number> {
   const { folder, progress } = options;
-  await mkdir(join(folder, DOWNLOADS), { recursive: true }).catch((error: unknown) => {
-    throw new InstallError(`${folder}: ${reasonOf(error)}`, true);
-  });
-  await lock(folder);
-  try {
+  return whileLocked(folder, async () => {
     const installed = new Map(
       (readGpuFolder(folder)?.packages ?? []).map((each) => [each.name, each]),
     );
     const missing = options.wheels.filter((wheel) => !isInstalled(folder, wheel, installed));
-    await checkSpace(folder, missing);
-    for (const wheel of options.wheels) {
-      if (!missing.includes(wheel)) {
-        progress.say(`${wheel.package} ${wheel.version} is already installed`);
-        continue;
+    await checkSpace(folder, spaceFor(missing));
+    try {
+      for (const wheel of options.wheels) {
+        if (!missing.includes(wheel)) {
+          const from = installed.get(wheel.package)?.from;
+          const how = from === undefined ? 'is already installed' : `is adopted from ${from}`;
+          progress.say(`${wheel.package} ${installed.get(wheel.package)?.version} ${how}`);
+          continue;
+        }
+        installed.delete(wheel.package);
+        await writeManifest(folder, [...installed.values()]);
+        installed.set(wheel.package, await installWheel(wheel, options));
+        await writeManifest(folder, [...installed.values()]);
       }
-      installed.delete(wheel.package);
-      await writeManifest(folder, [...installed.values()]);
-      installed.set(wheel.package, await installWheel(wheel, options));
-      await writeManifest(folder, [...installed.values()]);
+      await rm(join(folder, DOWNLOADS), { recursive: true, force: true });
+      return missing.length;
+    } finally {
+      progress.clear();
     }
-    await rm(join(folder, DOWNLOADS), { recursive: true, force: true });
-    return missing.length;
-  } finally {
-    progress.clear();
-    await rm(join(folder, LOCK), { force: true });
-  }
+  });
 }
 
+/** Needs space for the unpacked packages, and for one wheel at a time. */
+const spaceFor = (missing: readonly Wheel[]): number =>
+  missing.reduce((sum, wheel) => sum + wheel.unpackedBytes, 0) +
+  Math.max(0, ...missing.map((wheel) => wheel.bytes));
+
+/** Whether the folder has the package, from the pinned wheel or adopted in a usable version. */
 function isInstalled(
   folder: string,
   wheel: Wheel,
   installed: ReadonlyMap<string, InstalledPackage>,
 ): boolean {
   const found = installed.get(wheel.package);
-  if (found === undefined || found.sha256 !== wheel.sha256) return false;
+  if (found === undefined) return false;
+  const usable = found.from !== undefined && judgeVersion(wheel, found.version).usable;
+  if (!usable && found.sha256 !== wheel.sha256) return false;
   return found.files.every((file) => isWhole(folder, file));
 }
 
-async function installWheel(wheel: Wheel, options: InstallOptions): Promise<InstalledPackage> {
+/** Downloads and unpacks one wheel; the folder exists and is locked. Errors: InstallError. */
+export async function installWheel(
+  wheel: Wheel,
+  options: Omit<InstallOptions, 'wheels'>,
+): Promise<InstalledPackage> {
   const { folder, progress, pauseMs } = options;
   const path = join(folder, DOWNLOADS, wheel.file);
+  await mkdir(join(folder, DOWNLOADS), { recursive: true });
   progress.start();
   progress.show(`${wheel.package}: searching`);
   if (!existsSync(path)) {
@@ -94,55 +97,4 @@ async function installWheel(wheel: Wheel, options: InstallOptions): Promise<Inst
   const files = await unpack(wheel, path, folder).finally(() => rm(path, { force: true }));
   const { package: name, version, sha256 } = wheel;
   return { name, version, sha256, files };
-}
-
-/** Needs space for the unpacked packages, and for one wheel at a time. */
-async function checkSpace(folder: string, missing: readonly Wheel[]): Promise<void> {
-  const { bavail, bsize } = await statfs(folder);
-  const unpacked = missing.reduce((sum, wheel) => sum + wheel.unpackedBytes, 0);
-  const needed = unpacked + Math.max(0, ...missing.map((wheel) => wheel.bytes));
-  const free = bavail * bsize;
-  if (needed <= free) return;
-  throw new InstallError(
-    `${folder}: expected ${megabytes(needed)} MB of free space, got ${megabytes(free)} MB`,
-    true,
-  );
-}
-
-async function writeManifest(folder: string, packages: readonly InstalledPackage[]): Promise<void> {
-  const path = join(folder, MANIFEST_NAME);
-  const text = JSON.stringify({ format: MANIFEST_FORMAT, packages }, undefined, 2);
-  await writeFile(`${path}.part`, `${text}\n`);
-  await rename(`${path}.part`, path);
-}
-
-/** Allows one installation at a time. The lock of a process that has ended is ignored. */
-async function lock(folder: string): Promise<void> {
-  const path = join(folder, LOCK);
-  for (let turn = 0; turn < 2; turn++) {
-    try {
-      const file = await open(path, 'wx');
-      await file.writeFile(String(process.pid)).finally(() => file.close());
-      return;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') {
-        throw new InstallError(`${folder}: ${reasonOf(error)}`, true);
-      }
-    }
-    const pid = Number(await readFile(path, 'utf8').catch(() => ''));
-    if (pid > 0 && isAlive(pid)) {
-      throw new InstallError(`${folder}: process ${pid} is installing into it`, true);
-    }
-    await rm(path, { force: true });
-  }
-  throw new InstallError(`${folder}: another process is installing into it`, true);
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
 }

@@ -37,6 +37,8 @@ export interface Desired {
   readonly problems: readonly string[];
   /** Problems that keep something from being served. */
   readonly grave: ReadonlySet<string>;
+  /** Problems that the failed loads of versions report, too. */
+  readonly elsewhere: ReadonlySet<string>;
   /** Settings that are read but have no effect; not actual problems. */
   readonly notes: ReadonlySet<string>;
 }
@@ -71,15 +73,24 @@ export class DesiredModels {
       return this.#desiredOf(one, labels, seen.batching);
     });
     const names = this.#namesAtStart(found, seen);
-    const faults = this.#startFaults.now([...seen.places, ...names], wanted.length);
-    problems.push(...names.flatMap((one) => one.faults), ...faults);
+    const notes = new Set([...seen.notes, ...wanted.flatMap((one) => one.config.notes)]);
+    const reasons = problems.filter((one) => !notes.has(one));
+    const { faults, told } = this.#startFaults.now(
+      [...seen.places, ...names],
+      wanted.length,
+      reasons,
+    );
+    const own = wanted.flatMap((one) => one.problems);
+    const listed = problems.filter((one) => !told.includes(one));
     const unserved = wanted.filter((one) => one.versions.length === 0);
+    const loaded = wanted.filter((one) => one.versions.length > 0);
     return {
       models,
       faults,
-      problems: [...problems, ...wanted.flatMap((one) => one.problems)],
+      problems: [...listed, ...names.flatMap((one) => one.faults), ...faults, ...own],
       grave: new Set([...faults, ...unserved.flatMap((one) => one.problems)]),
-      notes: new Set([...seen.notes, ...wanted.flatMap((one) => one.config.notes)]),
+      elsewhere: new Set(loaded.map((one) => one.config.problem)),
+      notes,
     };
   }
 

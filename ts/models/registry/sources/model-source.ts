@@ -348,7 +348,7 @@ export class ModelSource {
   /** Passes the desired models to the registry if they have changed. Settles when it is done. */
   async #apply(again: readonly string[]): Promise<void> {
     const desired = this.#askedModels.decide(this.#places.seen, (name) => this.#available(name));
-    this.#problems.show(desired.problems, desired.grave);
+    this.#problems.show(desired.problems, desired.grave, desired.elsewhere);
     const { entries } = this.#places;
     if (entries !== this.#entriesTold) {
       this.#entriesTold = entries;

@@ -20,13 +20,21 @@ export class Problems {
     return this.#seen;
   }
 
-  /** Sets the complete list of current problems. `grave`: those logged as errors. */
-  show(problems: readonly string[], grave: ReadonlySet<string>): void {
+  /**
+   * Sets the complete list of current problems. `grave`: those logged as errors; `elsewhere`: those
+   * that a failed load logs.
+   */
+  show(
+    problems: readonly string[],
+    grave: ReadonlySet<string>,
+    elsewhere: ReadonlySet<string>,
+  ): void {
     const now = [...new Set(problems)];
     const before = new Set(this.#now);
     for (const problem of now) {
       if (before.delete(problem)) continue;
       this.#seen += 1;
+      if (elsewhere.has(problem)) continue;
       this.#logger[grave.has(problem) ? 'error' : 'warn']('model source', { problem });
     }
     for (const problem of before) this.#logger.info('model source: problem resolved', { problem });

@@ -2,7 +2,7 @@
 // Control plane. Reads folders and configuration, never model files; a problem of one model is
 // reported with it and does not affect the others.
 import { createHash } from 'node:crypto';
-import { basename, extname, isAbsolute, join } from 'node:path';
+import { extname, isAbsolute, join } from 'node:path';
 import { ONNX_FILE, TENSORRT_FILE, TRITON_CONFIG_FILE } from '../../../base/file-names.js';
 import { invalidArgument } from '../../../base/errors.js';
 import { MODELS_MAX } from '../../../base/limits.js';
@@ -10,7 +10,7 @@ import { echo } from '../../../base/text.js';
 import { read } from '../../../protobuf/schema.js';
 import { readConfigText } from '../../../protobuf/text-format.js';
 import { readLabels } from '../../config/label-file.js';
-import { modelFileOf, TENSORRT_PLATFORM } from '../../../importers/run/model-files.js';
+import { modelFileOf, stemOf, TENSORRT_PLATFORM } from '../../../importers/run/model-files.js';
 import { NULL_BACKEND, TENSORRT_BACKEND } from '../../config/triton-checks.js';
 import { parseTritonConfig, versionPolicyOf } from '../../config/triton-config.js';
 import type { TritonConfigResult } from '../../config/triton-config.js';
@@ -45,6 +45,8 @@ export type {
 
 /** Folder for recovered files in the root of a file system. */
 const LOST_AND_FOUND = 'lost+found';
+/** Files that are models wherever they are. */
+const LOOSE_MODELS: ReadonlySet<string> = new Set([MODEL_EXTENSION, '.pmml', '.pb']);
 const SEARCHED_FOLDERS_MAX = 64;
 /** Folder of configurations with custom names. */
 const CONFIGS_FOLDER = 'configs';
@@ -85,6 +87,7 @@ export async function scanRepository(path: string, rules: ScanRules): Promise<So
   if (names instanceof Error) return unreadable(path, names);
   const problems: string[] = [];
   const notes: string[] = [];
+  const loose: string[] = [];
   const wanted = names.filter((name) => !name.startsWith('.') && (rules.wants?.(name) ?? true));
   const found = await mapLimited(wanted, MODELS_AT_ONCE, async (name) => {
     const isKnown = rules.before?.(name) !== undefined;
@@ -93,18 +96,48 @@ export async function scanRepository(path: string, rules: ScanRules): Promise<So
       return undefined;
     }
     const model = await scanRepositoryModel(path, name, rules);
-    if (model !== undefined || extname(name) !== MODEL_EXTENSION) return model;
-    const where = join(path, basename(name, MODEL_EXTENSION), SINGLE_VERSION, ONNX_FILE);
-    problems.push(`${join(path, name)} is not served: in a repository it would be ${where}`);
-    return undefined;
+    if (model === undefined) loose.push(name);
+    return model;
   });
   const models = found.filter((model) => model !== undefined);
+  const strays = await strayFiles(path, loose, models);
+  problems.push(...strays.problems);
+  notes.push(...strays.notes);
   if (models.length > MODELS_MAX)
     throw invalidArgument(path, `expected at most ${MODELS_MAX} models`);
   const empty = models.length === 0 && rules.wants === undefined;
   if (empty) problems.push(`${path} contains no model folders`);
   problems.push(...notes);
   return { models, problems: problems.sort(), notes, readable: true };
+}
+
+/**
+ * Reports the files among a repository's model folders, or among served files, that are models but
+ * are not served. A file beside the served model that was exported from it is only a note.
+ */
+export async function strayFiles(
+  path: string,
+  names: readonly string[],
+  models: readonly FoundModel[],
+): Promise<{ readonly problems: readonly string[]; readonly notes: readonly string[] }> {
+  const { foreignBeside } = await import('../../../importers/run/foreign-files.js');
+  const problems: string[] = [];
+  const notes: string[] = [];
+  for (const name of names) {
+    const at = join(path, name);
+    if (LOOSE_MODELS.has(extname(name))) {
+      const file = extname(name) === MODEL_EXTENSION ? ONNX_FILE : name;
+      const where = join(path, stemOf(name), SINGLE_VERSION, file);
+      problems.push(`${at} is not served: in a repository it would be ${where}`);
+      continue;
+    }
+    const what = await foreignBeside(path, name);
+    if (what === undefined) continue;
+    const twin = models.find((one) => one.name === stemOf(name) && one.versions.length > 0);
+    if (twin === undefined) problems.push(what);
+    else notes.push(`${at} is ignored: ${twin.versions[0]?.path ?? ''} is served`);
+  }
+  return { problems, notes };
 }
 
 /**

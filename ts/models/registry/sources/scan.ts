@@ -216,14 +216,14 @@ async function scanVersion(
   if (modelFile === undefined) return scanFolder(version, folder);
   const file = findModelFile(names, modelFile, platform);
   if (file !== undefined) return scanFile(version, folder, file, scan, problems, names);
+  const onnx = names.find((file) => extname(file) === MODEL_EXTENSION);
   const { foreignIn } = await import('../../../importers/run/foreign-files.js');
-  const foreign = await foreignIn(folder, names);
+  const foreign = onnx === undefined ? await foreignIn(folder, names) : undefined;
   if (foreign !== undefined) {
     problems.push(foreign);
     return undefined;
   }
-  const other =
-    names.length === 1 ? names[0] : names.find((file) => extname(file) === MODEL_EXTENSION);
+  const other = names.length === 1 ? names[0] : onnx;
   const got = other ?? `${names.length} other files`;
   problems.push(`${folder} has no model: expected ${modelFile}, got ${got}`);
   return undefined;

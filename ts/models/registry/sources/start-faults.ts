@@ -10,6 +10,9 @@ export interface Place {
   readonly faults: readonly string[];
 }
 
+/** Reasons in one fault; the others stay problems. */
+const REASONS_MAX = 3;
+
 type SourceSettings = Pick<Config, 'sources' | 'control'>;
 
 /**
@@ -32,14 +35,23 @@ export class StartFaults {
 
   /**
    * `models`: number of models desired now. If there has never been one, that is a fault unless a
-   * place already explains it.
+   * place already explains it. `reasons`: current problems of the places, which explain it; they
+   * are then `told`, part of the fault.
    */
-  now(places: readonly Place[], models: number): readonly string[] {
+  now(
+    places: readonly Place[],
+    models: number,
+    reasons: readonly string[],
+  ): { readonly faults: readonly string[]; readonly told: readonly string[] } {
     this.#served ||= models > 0;
     for (const { what, faults } of places) if (faults.length === 0) this.#right.add(what);
     const open = places.filter(({ what }) => !this.#right.has(what));
-    if (open.length > 0 || this.#served) return open.flatMap(({ faults }) => faults);
-    return [this.#nothing];
+    if (open.length > 0 || this.#served) {
+      return { faults: open.flatMap(({ faults }) => faults), told: [] };
+    }
+    if (reasons.length === 0) return { faults: [this.#nothing], told: [] };
+    const told = reasons.slice(0, REASONS_MAX);
+    return { faults: [`no models found: ${told.join('; ')}`], told };
   }
 }
 

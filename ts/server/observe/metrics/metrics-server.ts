@@ -79,7 +79,7 @@ function routerOf({ text, refusal }: MetricsServerOptions): Router {
 export async function startMetricsServer(options: MetricsServerOptions): Promise<MetricsServer> {
   const { host, link, report } = options;
   const listener = new NativeHttpListener(link, routerOf(options), report, {
-    threads: 1,
+    threads: { threads: 1 },
     reusePort: false,
     unsentBytesMax: UNSENT_BYTES_MAX,
     connections: { max: CONNECTIONS_MAX, full: () => undefined },

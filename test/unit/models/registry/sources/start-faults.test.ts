@@ -30,7 +30,7 @@ test('a bad source at the start is an ERROR, and the server is not ready', async
     [{ sources: { modelConfigFile: at('broken.config') } }, /broken\.config:1:\d+: /],
     [{ sources: { modelConfigFile: at('remote.config') } }, /remote\.config:1:\d+: .*gs:/],
     [{ sources: { modelConfigFile: at('none.config') } }, /searched .*none\.config$/],
-    [{ sources: { paths: [at('empty')] } }, /no models found: .*empty$/],
+    [{ sources: { paths: [at('empty')] } }, /no models found: .*empty contains no model folders$/],
     [
       {
         sources: { modelRepositories: [folder] },
@@ -57,6 +57,27 @@ test('a bad source at the start is an ERROR, and the server is not ready', async
     assert.equal(ready, false, String(fault));
     const name = JSON.stringify(faults[0]).slice(1, 40);
     assert.match(lines.find((line) => line.includes(name)) ?? '', / ERROR model source problem=/);
+  }
+});
+
+test('a fault is logged once', async (t) => {
+  const folder = filledFolder(t, {
+    'empty/.keep': '',
+    'repo/m/1/model.onnx': 'x',
+    'repo/m/config.pbtxt': 'name: "m" max_batch_sise: 1',
+    'alone/net.gguf': 'GGUF0000',
+  });
+  for (const [place, words] of [
+    ['empty', /contains no model folders/],
+    ['repo', /max_batch_sise/],
+    ['alone', /net\.gguf: is GGUF/],
+  ] as const) {
+    const { lines, faults } = await faultsOf(t, { sources: { paths: [join(folder, place)] } });
+    const told = lines.filter((line) => / (WARN|ERROR) /.test(line));
+    assert.equal(told.length, 1, told.join(''));
+    assert.match(told[0] ?? '', / ERROR /);
+    assert.match(told[0] ?? '', words);
+    assert.equal(faults.length, place === 'repo' ? 0 : 1);
   }
 });
 

@@ -8,6 +8,7 @@ import type { ModelSources } from '../../../../config/config.js';
 import { placeOf, type ModelPath } from '../../../../config/values/model-path.js';
 import {
   findModelFile,
+  isRefused,
   modelFileOf,
   stemOf,
   tabularFormat,
@@ -20,6 +21,7 @@ import {
   requireFolder,
   scanModel,
   scanRepository,
+  strayFiles,
   unreadable,
   type ScanRules,
   type SourceScan,
@@ -126,11 +128,11 @@ async function foreign(path: string): Promise<string | undefined> {
   return foreignFile(path);
 }
 
-const found = (models: readonly FoundModel[], problems: readonly string[] = []): SourceScan => ({
-  models,
-  problems,
-  readable: true,
-});
+const found = (
+  models: readonly FoundModel[],
+  problems: readonly string[] = [],
+  notes: readonly string[] = [],
+): SourceScan => ({ models, problems, notes, readable: true });
 
 async function scanFolder(
   path: string,
@@ -143,9 +145,13 @@ async function scanFolder(
   const before = rules.before?.(wanted ?? basename(path));
   const wasOne = before?.source === 'model-folder';
   const isOne = names.includes(TRITON_CONFIG_FILE) || (await hasVersionFolder(path, names, wasOne));
-  const isModel = isOne || (own !== undefined && !(await hasSeveral(path, names, own, rules)));
-  if (isModel)
-    return found([await scanModel(wanted ?? basename(path), path, 'model-folder', rules)]);
+  const scanOwn = async (): Promise<SourceScan> =>
+    found([await scanModel(wanted ?? basename(path), path, 'model-folder', rules)]);
+  // A model that cannot be loaded is the folder's own only if there is nothing else to serve.
+  const isLast = own !== undefined && isRefused(own.name);
+  const isModel = own !== undefined && !isLast && !(await hasSeveral(path, names, own, rules));
+  if (isOne || isModel) return scanOwn();
+  if (wanted !== undefined && isLast && !(await servesOthers(path, names, rules))) return scanOwn();
   if (wanted !== undefined) {
     throw invalidArgument(
       path,
@@ -156,7 +162,21 @@ async function scanFolder(
   const holds =
     repository.models.some(({ versions }) => versions.length > 0) ||
     (rules.wants !== undefined && (await listModels(path)).length > 0);
-  return holds ? repository : ((await folderOfFiles(path, names, rules)) ?? repository);
+  if (holds) return repository;
+  const files = await folderOfFiles(path, names, rules);
+  if (isLast && (files?.models.length ?? 0) === 0) return scanOwn();
+  return files ?? repository;
+}
+
+/** Whether the folder holds models beside those that cannot be loaded. */
+async function servesOthers(
+  path: string,
+  names: readonly string[],
+  rules: ScanRules,
+): Promise<boolean> {
+  const { models } = await scanRepository(path, rules);
+  if (models.some(({ versions }) => versions.length > 0)) return true;
+  return (await modelFilesIn(path, names, rules)).length > 0;
 }
 
 /** Whether the file that would be the folder's model is one of several. */
@@ -197,7 +217,9 @@ async function folderOfFiles(
     if (twin !== undefined) refuseEqualNames([[twin], [await model(name, file)]]);
     models.push(await model(name, file));
   }
-  return found(models, problems);
+  const others = names.filter((name) => modelFileOf(name) === undefined);
+  const strays = await strayFiles(path, others, models);
+  return found(models, [...problems, ...strays.problems, ...strays.notes], strays.notes);
 
   function model(name: string, file: ModelFile): Promise<FoundModel> {
     return fileModel(name, join(path, file.name), file, rules.before?.(name));

@@ -109,6 +109,72 @@ test('two of one name are an error that names both', async (t) => {
   assert.match(await refused(twins, 'm'), /^m\/a\.pmml: model 'a' is also in m\/a\.onnx/);
 });
 
+const onlyName = ({ name }: { readonly name: string }): string => name;
+/** A file that is recognised by its content: TensorFlow Lite's. */
+const UNLOADABLE = '\u001c\0\0\0TFL3';
+
+test('a file that cannot be loaded is reported and stops no other', async (t) => {
+  for (const name of ['net.keras', 'net.h5', 'net.tflite', 'net.pt']) {
+    const folder = filledFolder(t, {
+      [`files/${name}`]: UNLOADABLE,
+      'files/good.onnx': 'x',
+      [`repo/${name}`]: UNLOADABLE,
+      'repo/good/1/model.onnx': 'x',
+      [`alone/${name}`]: UNLOADABLE,
+    });
+    for (const place of ['files', 'repo']) {
+      const { models, problems, notes } = await scanPath(join(folder, place), {});
+      assert.deepEqual(models.map(onlyName), ['good'], `${place} ${name}`);
+      assert.deepEqual(notes, []);
+      assert.equal(problems.length, 1, problems.join());
+      assert.ok(
+        problems[0]?.startsWith(`${join(folder, place, name)}: is a TensorFlow Lite model`),
+      );
+    }
+    const alone = await scanPath(join(folder, 'alone'), {});
+    const isServed = alone.models.flatMap((one) => one.versions.map(({ path }) => path));
+    if (name === 'net.pt') assert.match(alone.problems.join(), /net\.pt: is a TensorFlow Lite/);
+    else assert.deepEqual(isServed, [join(folder, 'alone', name)], 'its load says why');
+  }
+});
+
+test('an exported model beside its own Keras file is served alone', async (t) => {
+  const folder = filledFolder(t, {
+    'exported/net/saved_model.pb': 'x',
+    'exported/net.keras': UNLOADABLE,
+    'files/net.onnx': 'x',
+    'files/net.keras': UNLOADABLE,
+  });
+  for (const [place, served] of [
+    ['exported', 'net'],
+    ['files', 'net.onnx'],
+  ] as const) {
+    const path = join(folder, place);
+    const { models, problems, notes } = await scanPath(path, {});
+    assert.deepEqual(models.map(onlyName), ['net']);
+    const note = `${join(path, 'net.keras')} is ignored: ${join(path, served)} is served`;
+    assert.deepEqual([problems, notes], [[note], [note]]);
+  }
+  const named = await scanPath({ name: 'n', path: join(folder, 'exported/net') }, {});
+  assert.deepEqual(named.models.map(onlyName), ['n']);
+});
+
+test('a loose model among model folders is reported with its place', async (t) => {
+  const folder = filledFolder(t, { 'm/1/model.onnx': 'x', 'tree.pmml': 'x', 'graph.pb': 'x' });
+  const { problems } = await scanPath(folder, {});
+  assert.deepEqual(problems, [
+    `${folder}/graph.pb is not served: in a repository it would be ${folder}/graph/1/graph.pb`,
+    `${folder}/tree.pmml is not served: in a repository it would be ${folder}/tree/1/tree.pmml`,
+  ]);
+});
+
+test('a misnamed ONNX model in a version is reported, not the Keras file beside it', async (t) => {
+  const folder = filledFolder(t, { 'm/1/net.onnx': 'x', 'm/1/net.keras': UNLOADABLE });
+  const { models } = await scanPath(folder, {});
+  const expected = `${folder}/m/1 has no model: expected model.onnx, got net.onnx`;
+  assert.deepEqual(models[0]?.problems, [expected]);
+});
+
 test('one name for several models is refused', async (t) => {
   const folder = filled(t);
   assert.match(await refused(folder, 'one=files'), /^files: expected one model to be named 'one'/);

@@ -1,6 +1,6 @@
 // Reads the runtime's record of nodes per provider. Source: ONNX Runtime's C API,
 // Session_GetEpGraphAssignmentInfo (1.24).
-#include "backend/onnxruntime/node_counts.h"
+#include "backend/onnxruntime/load/node_counts.h"
 
 #include <algorithm>
 #include <span>

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 
@@ -13,20 +13,20 @@
 #include "backend/onnx/device_form.h"
 #include "backend/onnx/fusions.h"
 #include "backend/onnx/guards.h"
+#include "backend/onnxruntime/arena.h"
 #include "backend/onnxruntime/custom_ops.h"
 #include "backend/onnxruntime/error.h"
-#include "backend/onnxruntime/gpu_libraries.h"
 #include "backend/onnxruntime/graphs.h"
 #include "backend/onnxruntime/library.h"
-#include "backend/onnxruntime/node_counts.h"
+#include "backend/onnxruntime/load/graph_choice.h"
+#include "backend/onnxruntime/load/node_counts.h"
+#include "backend/onnxruntime/load/session_options.h"
 #include "backend/onnxruntime/session.h"
 #include "backend/onnxruntime/signature.h"
 #include "backend/onnxruntime/weights.h"
 
 namespace serval::ort {
 namespace {
-
-constexpr const char* kCpuProvider = "CPUExecutionProvider";
 
 Error model_invalid(std::string message) {
   return make_error(ErrorCode::ModelInvalid, std::move(message));
@@ -55,222 +55,6 @@ struct ModelWithWeights {
   std::unique_ptr<SharedWeights> weights;
   std::unique_ptr<OrtModel> model;
 };
-
-std::string lower(std::string_view text) {
-  std::string copy(text);
-  for (char& c : copy) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return copy;
-}
-
-bool runs_on_gpu(std::span<const std::string> providers) {
-  return std::any_of(providers.begin(), providers.end(), [](const std::string& name) {
-    const std::string known = short_provider(name);
-    return known == "cuda" || known == "tensorrt";
-  });
-}
-
-// The library's providers in its own order, best first. Empty if the call fails.
-std::vector<std::string> available_providers(const OrtApi& api) {
-  std::vector<std::string> names;
-  char** list = nullptr;
-  int count = 0;
-  OrtStatus* failed = api.GetAvailableProviders(&list, &count);
-  if (failed == nullptr) {
-    names.assign(list, list + count);
-    failed = api.ReleaseAvailableProviders(list, count);
-  }
-  drop_status(api, failed);
-  return names;
-}
-
-struct OptionList {
-  explicit OptionList(const Provider& provider) {
-    for (const auto& [key, value] : provider.options) {
-      keys.push_back(key.c_str());
-      values.push_back(value.c_str());
-    }
-  }
-  std::vector<const char*> keys, values;
-};
-
-OrtStatus* append_cuda(const OrtApi& api, OrtSessionOptions* session, const OptionList& list) {
-  OrtHandle<OrtCUDAProviderOptionsV2, &OrtApi::ReleaseCUDAProviderOptions> options(&api);
-  OrtStatus* failed = api.CreateCUDAProviderOptions(options.out());
-  if (failed == nullptr) {
-    failed = api.UpdateCUDAProviderOptions(options.get(), list.keys.data(), list.values.data(),
-                                           list.keys.size());
-  }
-  if (failed != nullptr) return failed;
-  return api.SessionOptionsAppendExecutionProvider_CUDA_V2(session, options.get());
-}
-
-OrtStatus* append_tensorrt(const OrtApi& api, OrtSessionOptions* session, const OptionList& list) {
-  OrtHandle<OrtTensorRTProviderOptionsV2, &OrtApi::ReleaseTensorRTProviderOptions> options(&api);
-  OrtStatus* failed = api.CreateTensorRTProviderOptions(options.out());
-  if (failed == nullptr) {
-    failed = api.UpdateTensorRTProviderOptions(options.get(), list.keys.data(), list.values.data(),
-                                               list.keys.size());
-  }
-  if (failed != nullptr) return failed;
-  return api.SessionOptionsAppendExecutionProvider_TensorRT_V2(session, options.get());
-}
-
-// The spelling that SessionOptionsAppendExecutionProvider accepts (case-sensitive).
-const char* generic_name(const std::string& short_form) {
-  constexpr const char* kNames[] = {"QNN",   "SNPE",     "XNNPACK", "OpenVINO", "CoreML",
-                                    "AZURE", "VitisAI",  "WebGPU",  "JS",       "DML",
-                                    "ACL",   "MIGraphX", "Dnnl"};
-  for (const char* name : kNames) {
-    if (lower(name) == short_form) return name;
-  }
-  return nullptr;
-}
-
-// Adds one provider; `used` receives the library's name for it.
-// Errors: model_invalid naming the provider, and those that the library has.
-Status append_provider(const OrtRuntime& runtime, OrtSessionOptions* session,
-                       const Provider& provider, std::vector<std::string>& used) {
-  const OrtApi& api = *runtime.api;
-  const std::string name = short_provider(provider.name);
-  const std::vector<std::string> available = available_providers(api);
-  const auto known =
-      std::find_if(available.begin(), available.end(),
-                   [&name](const std::string& other) { return short_provider(other) == name; });
-  if (known == available.end()) {
-    std::string list;
-    for (const std::string& other : available) list += (list.empty() ? "" : ", ") + other;
-    return model_invalid("execution provider \"" + provider.name +
-                         "\" is not in this ONNX Runtime library; available: " + list);
-  }
-  if (*known == kCpuProvider) {
-    if (provider.options.empty()) return ok_status();  // always present, always last
-    return model_invalid("execution provider \"" + provider.name + "\" takes no options, got \"" +
-                         provider.options.front().first + "\"");
-  }
-  const OptionList list(provider);
-  OrtStatus* failed = nullptr;
-  if (name == "cuda" || name == "tensorrt") open_gpu_libraries(runtime.path, name == "tensorrt");
-  if (name == "cuda") {
-    failed = append_cuda(api, session, list);
-  } else if (name == "tensorrt") {
-    failed = append_tensorrt(api, session, list);
-  } else {
-    const char* generic = generic_name(name);
-    failed = api.SessionOptionsAppendExecutionProvider(
-        session, generic == nullptr ? provider.name.c_str() : generic, list.keys.data(),
-        list.values.data(), list.keys.size());
-  }
-  if (failed != nullptr) {
-    return take_error(api, failed, ErrorCode::ModelInvalid,
-                      "execution provider \"" + provider.name + "\"");
-  }
-  used.push_back(*known);
-  return ok_status();
-}
-
-// Adds the provider's option for CUDA graphs, unless the configuration sets it itself.
-Provider recording(Provider provider) {
-  const bool tensorrt = short_provider(provider.name) == "tensorrt";
-  provider.options.insert(provider.options.begin(),
-                          {tensorrt ? "trt_cuda_graph_enable" : "enable_cuda_graph", "1"});
-  return provider;
-}
-
-// Sets the session's threads: the shared pool, or its own if the spec sets a number.
-OrtStatus* set_threads(const OrtRuntime& runtime, const ModelSpec& spec,
-                       OrtSessionOptions* options) {
-  const OrtApi& api = *runtime.api;
-  if (spec.intra_op_threads == 0 && spec.inter_op_threads == 0) {
-    return api.DisablePerSessionThreads(options);
-  }
-  const int intra = spec.intra_op_threads > 0 ? spec.intra_op_threads : runtime.intra_op_threads;
-  OrtStatus* failed = api.SetIntraOpNumThreads(options, intra);
-  if (failed == nullptr && spec.inter_op_threads > 0) {
-    failed = api.SetSessionExecutionMode(options, ORT_PARALLEL);
-    if (failed == nullptr) failed = api.SetInterOpNumThreads(options, spec.inter_op_threads);
-  }
-  const char* const spin[] = {"session.intra_op.allow_spinning", "session.inter_op.allow_spinning"};
-  for (const char* key : spin) {
-    if (failed == nullptr) failed = api.AddSessionConfigEntry(options, key, "0");
-  }
-  return failed;
-}
-
-// Applies a configuration's session options: two switches with Triton's names, and ONNX Runtime's
-// keys, which contain a dot ("session.set_denormal_as_zero"). Source: Triton's backend.
-Status set_session_config(const OrtApi& api, const ModelSpec& spec, OrtSessionOptions* options) {
-  for (const auto& [key, value] : spec.session_config) {
-    OrtStatus* failed = nullptr;
-    const bool on = value == "1" || value == "true";
-    if (key == "enable_mem_arena") {
-      if (!on) {
-        failed = api.DisableCpuMemArena(options);
-        if (failed == nullptr) {
-          failed = api.AddSessionConfigEntry(options, "session.use_env_allocators", "0");
-        }
-      }
-    } else if (key == "enable_mem_pattern") {
-      if (on) failed = api.EnableMemPattern(options);
-    } else if (key.find('.') != std::string::npos) {
-      failed = api.AddSessionConfigEntry(options, key.c_str(), value.c_str());
-    } else {
-      return model_invalid("unknown session option '" + key +
-                           "': expected enable_mem_arena, enable_mem_pattern or a key of ONNX "
-                           "Runtime's own, such as session.set_denormal_as_zero");
-    }
-    if (failed != nullptr) {
-      return take_error(api, failed, ErrorCode::ModelInvalid, "session option '" + key + "'");
-    }
-  }
-  return ok_status();
-}
-
-// Disables the memory pattern: the runtime keeps one for each combination of input shapes, forever,
-// and clients choose the shapes. It costs nothing (AMD EPYC, ORT 1.30: half_plus_three 1502 ns
-// without, 1616 with; MLP 784-512-10 at batch 32 117 us both).
-Status set_options(const OrtRuntime& runtime, const ModelSpec& spec, OrtSessionOptions* options,
-                   std::vector<std::string>& providers) {
-  const OrtApi& api = *runtime.api;
-  const int level = spec.graph_optimization;
-  if (level != ORT_DISABLE_ALL && level != ORT_ENABLE_BASIC && level != ORT_ENABLE_EXTENDED &&
-      level != ORT_ENABLE_ALL) {
-    return model_invalid("graph optimization level: expected 0, 1, 2 or 99, got " +
-                         std::to_string(level));
-  }
-  if (spec.intra_op_threads < 0 || spec.inter_op_threads < 0) {
-    return model_invalid("threads: expected 0 or more, got intra " +
-                         std::to_string(spec.intra_op_threads) + ", inter " +
-                         std::to_string(spec.inter_op_threads));
-  }
-  OrtStatus* failed =
-      api.SetSessionGraphOptimizationLevel(options, static_cast<GraphOptimizationLevel>(level));
-  if (failed == nullptr) failed = set_threads(runtime, spec, options);
-  if (failed == nullptr) failed = api.DisableMemPattern(options);
-  if (failed == nullptr) {
-    failed = api.AddSessionConfigEntry(options, "session.use_env_allocators", "1");
-  }
-  if (failed != nullptr) {
-    return take_error(api, failed, ErrorCode::ModelInvalid, "session options");
-  }
-  if (Status set = set_session_config(api, spec, options); !set.ok()) return set;
-  bool records = !spec.graph_rows.empty();
-  for (const Provider& provider : spec.providers) {
-    // The first GPU provider records its runs; the runtime requires that it runs the whole model.
-    const bool first = records && runs_on_gpu({&provider.name, 1});
-    Status status =
-        append_provider(runtime, options, first ? recording(provider) : provider, providers);
-    if (!status.ok()) return status;
-    if (first) records = false;
-  }
-  if (!providers.empty()) {
-    failed = record_nodes(runtime, options);
-    if (failed != nullptr) {
-      return take_error(api, failed, ErrorCode::ModelInvalid, "session options");
-    }
-  }
-  providers.push_back(kCpuProvider);
-  return ok_status();
-}
 
 // The error of a refused model: the runtime's text, without the path that our text begins with.
 Error refused(const OrtApi& api, OrtStatus* failed, const std::string& path) {
@@ -343,7 +127,9 @@ Status about_contexts(Status status, const ReadModel& model, const std::string& 
   return status;
 }
 
-Result<std::shared_ptr<BackendModel>> load_model(const OrtRuntime& runtime, const ModelSpec& spec) {
+// `choice`: whether graphs are out of the question; receives how the model runs on a GPU.
+Result<std::shared_ptr<BackendModel>> load_file(const OrtRuntime& runtime, const ModelSpec& spec,
+                                                GraphChoice& choice) {
   const OrtApi& api = *runtime.api;
   const std::string where = "model file " + spec.path;
   BackendModelInfo info;
@@ -358,10 +144,12 @@ Result<std::shared_ptr<BackendModel>> load_model(const OrtRuntime& runtime, cons
   if (failed != nullptr) return take_error(api, failed, ErrorCode::ModelInvalid, where);
   Result<ReadModel> model = read_model(spec.path);
   if (!model.ok()) return std::move(model.error());
+  choice.decide(spec, gpu != nullptr, model.value().shapes);
   Status status = admit_contexts(runtime, spec, model.value(), options.get());
   if (status.ok()) {
-    status = about_contexts(set_options(runtime, spec, options.get(), info.providers),
-                            model.value(), spec.path);
+    status = about_contexts(
+        set_options(runtime, spec, !choice.graph_rows.empty(), options.get(), info.providers),
+        model.value(), spec.path);
   }
   if (status.ok()) {
     status = disable_optimizers(api, spec.session_config, model.value().fusions_off, options.get());
@@ -374,9 +162,13 @@ Result<std::shared_ptr<BackendModel>> load_model(const OrtRuntime& runtime, cons
   info.file_bytes += loaded->weights->bytes();
   if (model.value().custom_ops) status = add_custom_ops(runtime, options.get());
   if (!status.ok()) return std::move(status.error());
+  const auto create = [&](SessionHandle& session) {
+    return create_session(runtime, spec.path, model.value(), options.get(), session);
+  };
   SessionHandle session(&api);
-  failed = create_session(runtime, spec.path, model.value(), options.get(), session);
+  failed = create(session);
   if (failed != nullptr) return refused(api, failed, spec.path);
+  std::vector<SizedSession> sizes = choice.make_sizes(api, create);
   loaded->weights->drop_copied();
   Result<Signature> signature = read_signature(runtime, *session.get(), info.notes);
   if (!signature.ok()) status = std::move(signature.error());
@@ -394,8 +186,14 @@ Result<std::shared_ptr<BackendModel>> load_model(const OrtRuntime& runtime, cons
   if (!cpu_only) count_nodes(runtime, *session.get(), info.nodes);
   loaded->model =
       std::make_unique<OrtModel>(runtime, std::move(session), std::move(info), cpu_only,
-                                 GraphNames{}, nullptr, std::move(gpu), spec.graph_rows);
+                                 GraphNames{}, nullptr, std::move(gpu), choice.graph_rows);
+  choice.prepare(std::move(sizes), *loaded->model);
   return std::shared_ptr<BackendModel>(loaded, loaded->model.get());
+}
+
+Result<std::shared_ptr<BackendModel>> load_model(const OrtRuntime& runtime, const ModelSpec& spec) {
+  return load_by_choice<std::shared_ptr<BackendModel>>(
+      spec, [&](GraphChoice& choice) { return load_file(runtime, spec, choice); });
 }
 
 // The initial values of the state: copies, because a run replaces them.
@@ -424,7 +222,8 @@ Result<std::shared_ptr<StateSet>> make_states(const OrtRuntime& runtime, const M
 
 Result<std::unique_ptr<OrtModel>> load_graph(const OrtRuntime& runtime, const ModelSpec& spec,
                                              const GraphSpec& graph, const SharedWeights& weights,
-                                             const std::shared_ptr<StateSet>& states) {
+                                             const std::shared_ptr<StateSet>& states,
+                                             GraphChoice& choice) {
   const OrtApi& api = *runtime.api;
   const std::string where = "signature '" + graph.signature.name + "'";
   BackendModelInfo info;
@@ -433,8 +232,10 @@ Result<std::unique_ptr<OrtModel>> load_graph(const OrtRuntime& runtime, const Mo
   SessionOptionsHandle options(&api);
   OrtStatus* failed = api.CreateSessionOptions(options.out());
   if (failed != nullptr) return take_error(api, failed, ErrorCode::ModelInvalid, where);
-  Status status = set_options(runtime, spec, options.get(), info.providers);
-  const auto checks = spec.graph_rows.empty() ? IndexChecks::Keep : IndexChecks::Drop;
+  choice.decide(spec, gpu != nullptr, device_shapes(graph.model, graph.signature));
+  const bool records = !choice.graph_rows.empty();
+  Status status = set_options(runtime, spec, records, options.get(), info.providers);
+  const auto checks = records ? IndexChecks::Drop : IndexChecks::Keep;
   const std::string form = runs_on_gpu(info.providers) ? device_form(graph.model, checks) : "";
   const Bytes given = form.empty() ? Bytes(graph.model) : bytes_of(form);
   Result<GuardedModel> guarded = guard_model(given, Divisions::AreSafe);
@@ -446,25 +247,30 @@ Result<std::unique_ptr<OrtModel>> load_graph(const OrtRuntime& runtime, const Mo
   if (status.ok() && custom) status = add_custom_ops(runtime, options.get());
   if (status.ok()) status = weights.add_to(spec, graph, options.get());
   if (!status.ok()) return std::move(status.error());
-  SessionHandle session(&api);
-  {
+  const auto create = [&](SessionHandle& session) {
     SessionTurn turn(custom);
-    failed = create_twice(api, [&] {
+    OrtStatus* const problem = create_twice(api, [&] {
       return api.CreateSessionFromArray(runtime.env, model.data(), model.size(), options.get(),
                                         session.out());
     });
-    if (failed == nullptr) turn.made();
-  }
+    if (problem == nullptr) turn.made();
+    return problem;
+  };
+  SessionHandle session(&api);
+  failed = create(session);
   if (failed != nullptr) return take_error(api, failed, ErrorCode::ModelInvalid, where);
+  std::vector<SizedSession> sizes = choice.make_sizes(api, create);
   info.signatures.push_back(graph.signature);
   const bool cpu_only = info.providers.size() == 1;
   if (!cpu_only) count_nodes(runtime, *session.get(), info.nodes);
   std::unique_ptr<StateUses> uses;
   if (!graph.states.empty()) uses = std::make_unique<StateUses>(states, graph.states);
   if (uses != nullptr) gpu.reset();  // states stay on the host
-  return std::make_unique<OrtModel>(runtime, std::move(session), std::move(info), cpu_only,
-                                    GraphNames{graph.input_names, graph.output_names},
-                                    std::move(uses), std::move(gpu), spec.graph_rows);
+  auto loaded = std::make_unique<OrtModel>(runtime, std::move(session), std::move(info), cpu_only,
+                                           GraphNames{graph.input_names, graph.output_names},
+                                           std::move(uses), std::move(gpu), choice.graph_rows);
+  choice.prepare(std::move(sizes), *loaded);
+  return loaded;
 }
 
 // Whether a session of one can serve the other: same names and datatypes in the same order.
@@ -516,11 +322,14 @@ Result<std::shared_ptr<BackendModel>> load_graphs(const OrtRuntime& runtime,
       continue;
     }
     Result<std::unique_ptr<OrtModel>> loaded =
-        load_graph(runtime, spec, graph, *weights, states.value());
+        load_by_choice<std::unique_ptr<OrtModel>>(spec, [&](GraphChoice& choice) {
+          return load_graph(runtime, spec, graph, *weights, states.value(), choice);
+        });
     if (!loaded.ok()) return std::move(loaded.error());
     info.file_bytes += static_cast<int64_t>(graph.model.size());
     info.providers = loaded.value()->info().providers;
     add_nodes(loaded.value()->info().nodes, info.nodes);
+    add_device_runs(loaded.value()->info().device_runs, info.device_runs);
     info.on_gpu = runs_on_gpu(info.providers);
     info.takes_device_memory =
         loaded.value()->info().takes_device_memory && (i == 0 || info.takes_device_memory);
@@ -539,13 +348,19 @@ class OnnxRuntimeBackend final : public Backend {
   Result<std::shared_ptr<BackendModel>> load(const ModelSpec& spec) override {
     Result<const OrtRuntime*> runtime = acquire_runtime(library_path_, intra_op_threads_);
     if (!runtime.ok()) return std::move(runtime.error());
+    runtime_.store(runtime.value());
     if (!spec.graphs.empty()) return load_graphs(*runtime.value(), spec);
     return load_model(*runtime.value(), spec);
+  }
+
+  void release_unused() override {
+    if (const OrtRuntime* runtime = runtime_.load()) release_arena(*runtime);
   }
 
  private:
   const std::string library_path_;
   const int intra_op_threads_;
+  std::atomic<const OrtRuntime*> runtime_{nullptr};  // once it is loaded
 };
 
 }  // namespace
