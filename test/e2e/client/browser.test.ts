@@ -15,8 +15,9 @@ import { ModelFolders } from '../support/model-folders.js';
 import { startServer } from '../support/serval-process.js';
 
 const MODULE = readFileSync(join(packageRoot(), 'dist', 'bundle', 'client.browser.js'));
-/** Limits on the compressed module that a page receives, and on the text that it compiles. */
+/** The limit of what a page receives, compressed. */
 const TRANSFER_BYTES_MAX = 10_000;
+/** The limit of the text that a page compiles: a few percent above its size. */
 const BYTES_MAX = 16_500;
 
 const PAGE = `<!doctype html><title>client</title><script type="module">

@@ -50,7 +50,13 @@ describe('serval/client against a server', () => {
     ways['Predict over gRPC'] = (model, inputs, { raw } = {}) =>
       grpc.predict(model, inputs, { raw });
   });
+  const warnings: Error[] = [];
+  const warned = (warning: Error): void => {
+    warnings.push(warning);
+  };
+  process.on('warning', warned);
   after(async () => {
+    process.off('warning', warned);
     grpc.close();
     await server.stop();
     folders.remove();
@@ -111,7 +117,7 @@ describe('serval/client against a server', () => {
       assert.ok(Buffer.from(data.buffer).equals(Buffer.from(buffer, byteOffset, byteLength)));
     });
 
-    it(`takes datatype and shape from the metadata: ${way}`, async () => {
+    it(`completes datatype and shape from the metadata: ${way}`, async () => {
       const lists = await call('identity_int64', {
         input: [
           [1, 2],
@@ -247,5 +253,9 @@ describe('serval/client against a server', () => {
     await assert.rejects(async () => {
       for await (const { id } of grpc.streamInfer(mixed)) assert.equal(id, '1');
     }, ClientError);
+  });
+
+  it('causes no warning of the runtime', () => {
+    assert.deepEqual(warnings, []);
   });
 });

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { connect, createServer as createTcpServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
@@ -18,7 +18,8 @@ import { DEADLINE_MS, ServalProcess, startServer } from '../support/serval-proce
 
 const run = promisify(execFile);
 const SLOW = { input: Float32Array.of(1) };
-const SLOW_MS = 2_000;
+/** Less than the model needs. */
+const SLOW_MS = 8_000;
 
 describe('serval/client on bad days', () => {
   const folders = new ModelFolders();
@@ -34,7 +35,7 @@ describe('serval/client on bad days', () => {
 
   before(async () => {
     repository = folders.repository('transport', ['half_plus_three']);
-    folders.add(repository, 'slow', slowModel(512, 400));
+    folders.add(repository, 'slow', slowModel(512, 2000));
     server = await startServer(['--model-repository', repository]);
     clients = both(server);
   });
@@ -86,6 +87,8 @@ describe('serval/client on bad days', () => {
     const retries = { attempts: 1000, initialMs: 50, maxMs: 200, budget: 10_000 };
     const rest = new V2Client(`http://127.0.0.1:${httpPort}`, { retries });
     const grpc = new GrpcClient(`grpc://127.0.0.1:${grpcPort}`, { retries });
+    const warnings: Error[] = [];
+    process.on('warning', (warning) => warnings.push(warning));
     const call = async (client: V2Client | GrpcClient) => {
       const { outputs } = await client.infer('half_plus_three', { x: [1] });
       assert.equal(outputs['y']?.data[0], 3.5);
@@ -107,6 +110,7 @@ describe('serval/client on bad days', () => {
       const waiting = [call(rest), call(grpc)];
       first = await start();
       await Promise.all(waiting);
+      assert.deepEqual(warnings, []);
     } finally {
       grpc.close();
       await first.stop();
@@ -197,6 +201,40 @@ describe('serval/client on bad days', () => {
     } finally {
       other.closeAllConnections();
       other.close();
+    }
+  });
+
+  it('closes a connection whose pings are not answered, and connects again', async () => {
+    let isSilent = false;
+    const proxy = createTcpServer((socket) => {
+      const upstream = connect(server.grpcPort, '127.0.0.1');
+      for (const [from, to] of [
+        [socket, upstream],
+        [upstream, socket],
+      ] as const) {
+        from.on('data', (bytes) => {
+          if (!isSilent) to.write(bytes);
+        });
+        from.on('error', () => undefined).on('close', () => to.destroy());
+      }
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    const { port } = proxy.address() as AddressInfo;
+    const keepalive = { intervalMs: 100, timeoutMs: 300 };
+    const client = new GrpcClient(`127.0.0.1:${port}`, { keepalive, retries: { attempts: 1 } });
+    const call = () => client.infer('half_plus_three', { x: [1] });
+    try {
+      await call();
+      isSilent = true;
+      await assert.rejects(call(), {
+        code: 'UNAVAILABLE',
+        message: /no response: no response to a ping in 300 ms/,
+      });
+      isSilent = false;
+      assert.equal((await call()).outputs['y']?.data[0], 3.5);
+    } finally {
+      client.close();
+      proxy.close();
     }
   });
 

@@ -1,11 +1,14 @@
 // JSON, V2's bodies and gRPC's frames: what is sent, and what is read.
 import assert from 'node:assert/strict';
+import { basename, join } from 'node:path';
 import { test } from 'node:test';
+import protobuf from 'protobufjs';
+import { packageRoot } from '../../../ts/base/package-files.js';
 import { jsonText, parseJson } from '../../../ts/client/core/json.js';
 import { ClientError } from '../../../ts/client/core/errors.js';
 import { tensorsOf } from '../../../ts/client/core/tensors.js';
 import { FrameReader, frameOf } from '../../../ts/client/grpc/frames.js';
-import { inferResult } from '../../../ts/client/grpc/infer-message.js';
+import { inferRequest, inferResult } from '../../../ts/client/grpc/infer-message.js';
 import { predictResult } from '../../../ts/client/grpc/serving.js';
 import { V2RestClient } from '../../../ts/client/rest/v2.js';
 import type { HttpRequest, Send } from '../../../ts/client/rest/http.js';
@@ -166,6 +169,46 @@ test('puts frames together from any pieces', () => {
   const packed = Buffer.concat(frameOf(Uint8Array.of(1, 2), 'gzip') as Uint8Array[]);
   assert.deepEqual([...new FrameReader('gzip').push(packed)], [Uint8Array.of(1, 2)]);
   assert.throws(() => [...new FrameReader('zstd').push(packed)], /gzip or deflate, got zstd/);
+});
+
+test('writes ModelInfer as the published schema reads it', async () => {
+  const root = new protobuf.Root();
+  root.resolvePath = (_, target) => join(packageRoot(), 'proto', 'wire', basename(target));
+  const { inference } = (await root.load('inference.proto')).nested as unknown as {
+    readonly inference: protobuf.Namespace;
+  };
+  const tensors = tensorsOf(
+    { x: { data: [1, -2], datatype: 'INT16', parameters: { p: 0.5 } } },
+    [],
+  );
+  const message = inferRequest('m', tensors, {
+    version: 3,
+    id: '7',
+    outputs: ['y', { name: 'z', classification: 2 }],
+    sequence: { id: 2n ** 63n, start: true },
+    priority: -1,
+    parameters: { text: 'é', half: 0.5 },
+  });
+  const type = inference.lookupType('ModelInferRequest');
+  const options = { longs: String, bytes: Array };
+  assert.deepEqual(type.toObject(type.decode(message), options), {
+    modelName: 'm',
+    modelVersion: '3',
+    id: '7',
+    parameters: {
+      text: { stringParam: 'é' },
+      half: { doubleParam: 0.5 },
+      sequence_id: { uint64Param: String(2n ** 63n) },
+      sequence_start: { boolParam: true },
+      sequence_end: { boolParam: false },
+      priority: { int64Param: '-1' },
+    },
+    inputs: [
+      { name: 'x', datatype: 'INT16', shape: ['2'], parameters: { p: { doubleParam: 0.5 } } },
+    ],
+    outputs: [{ name: 'y' }, { name: 'z', parameters: { classification: { int64Param: '2' } } }],
+    rawInputContents: [[1, 0, 254, 255]],
+  });
 });
 
 test('reads typed contents of V2 over gRPC, as other servers send them', () => {

@@ -41,7 +41,7 @@ test('infers the datatype from the values when the model is unknown', () => {
   assert.throws(() => one([1, 2]), wrong(`${why}got numbers without one: pass {data, datatype}`));
 });
 
-test('takes missing facts from the metadata', () => {
+test('completes missing facts from the metadata', () => {
   assert.deepEqual(one([1, 2], [info('INT32', [-1])]).datatype, 'INT32');
   assert.deepEqual(one(Float32Array.of(1, 2, 3, 4), [info('FP32', [-1, 2])]).shape, [2, 2]);
   assert.deepEqual(one(Float32Array.of(1, 2), [info('FP32', [1, 2])]).shape, [1, 2]);

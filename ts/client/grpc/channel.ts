@@ -139,15 +139,25 @@ export class Channel {
 
   async #connected(signal: AbortSignal): Promise<ClientHttp2Session> {
     if (this.#isClosed) throw new ClientError('CANCELLED', `${this.#url}: the client is closed`);
-    this.#session ??= this.#connect();
-    const connecting = this.#session;
+    let abort = (): void => undefined;
     const aborted = new Promise<never>((_, reject) => {
-      const abort = (): void => reject(new ClientError('CANCELLED', `${this.#url}: cancelled`));
-      if (signal.aborted) abort();
-      else signal.addEventListener('abort', abort, { once: true });
+      abort = () => reject(new ClientError('CANCELLED', `${this.#url}: cancelled`));
     });
     aborted.catch(() => undefined);
-    return Promise.race([connecting, aborted]);
+    signal.addEventListener('abort', abort);
+    try {
+      for (;;) {
+        if (signal.aborted) abort();
+        this.#session ??= this.#connect();
+        const connecting = this.#session;
+        const session = await Promise.race([aborted, connecting]);
+        if (!session.closed && !session.destroyed) return session;
+        // Its events come later.
+        if (this.#session === connecting) this.#session = undefined;
+      }
+    } finally {
+      signal.removeEventListener('abort', abort);
+    }
   }
 
   #connect(): Promise<ClientHttp2Session> {
@@ -161,6 +171,7 @@ export class Channel {
       session.once('connect', () => {
         session.setLocalWindowSize(WINDOW_BYTES);
         this.#keepAlive(session);
+        if (this.#active === 0) session.unref();
         resolve(session);
       });
       session.on('error', (error) => reject(unavailable(this.#url, error, 'unsent')));
@@ -182,8 +193,8 @@ export class Channel {
       const late = setTimeout(() => {
         session.destroy(new Error(`no response to a ping in ${timeoutMs} ms`));
       }, timeoutMs);
-      session.ping(() => clearTimeout(late));
-      session.once('close', () => clearTimeout(late));
+      // Called with an error when the connection ends first.
+      if (!session.ping(() => clearTimeout(late))) clearTimeout(late);
     }, intervalMs);
     timer.unref();
     session.once('close', () => clearInterval(timer));
@@ -205,13 +216,20 @@ async function send(
     if (stream.closed || stream.destroyed) return;
     let isFull = false;
     for (const piece of frameOf(message, encoding)) isFull = !stream.write(piece);
-    if (isFull) {
-      await new Promise<void>((resolve) => {
-        stream.once('drain', resolve).once('close', resolve);
-      });
-    }
+    if (isFull) await drained(stream);
   }
   if (!stream.destroyed) stream.end();
+}
+
+function drained(stream: ClientHttp2Stream): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      stream.off('drain', done).off('close', done);
+      resolve();
+    };
+    stream.on('drain', done).on('close', done);
+    if (stream.closed || !stream.writableNeedDrain) done();
+  });
 }
 
 /** At most eight digits. Source: gRPC over HTTP2, Timeout. */

@@ -149,8 +149,8 @@ function refused(where: string, { status, headers, body }: HttpReply): ClientErr
       readonly error?: unknown;
       readonly detail?: unknown;
     };
-    const told = error ?? detail;
-    if (told !== undefined) message = typeof told === 'string' ? told : JSON.stringify(told);
+    const reason = error ?? detail;
+    if (reason !== undefined) message = typeof reason === 'string' ? reason : JSON.stringify(reason);
   } catch {
     // Proxies send other texts.
   }
