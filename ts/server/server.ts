@@ -325,6 +325,16 @@ function modelSource({
   });
 }
 
+function logEngineEvents({ link, isolation }: Parts['engine'], logger: Logger): void {
+  link.report = (error) => {
+    logger.error('a response of the engine was not handled', { reason: String(error) });
+  };
+  isolation.follow(
+    (death) => logger.error(...deathRecord(death)),
+    (wait) => logger.warn(...waitRecord(wait)),
+  );
+}
+
 /** Creates the control object that carries out control calls of all listeners. */
 function modelControl(parts: Parts, pool: ListenerPool): ModelControl {
   const { config, engine, source, registry, levels, traces } = parts;
@@ -364,13 +374,7 @@ export async function startServer(given: Config, growthMax = Infinity): Promise<
   const listener = httpListener(config, tls.http);
   const adminAt = adminSettings(config, admin, tls.admin);
   const engine = await createEngine(engineOptions(config));
-  engine.link.report = (error) => {
-    logger.error('a response of the engine was not handled', { reason: String(error) });
-  };
-  engine.isolation.follow(
-    (death) => logger.error(...deathRecord(death)),
-    (wait) => logger.warn(...waitRecord(wait)),
-  );
+  logEngineEvents(engine, logger);
   const publicText = new PublicText(() => source.roots()).of;
   const reasons = publicReason(publicText, hidesReasons(access.policy));
   const registry = makeRegistry(config, engine, logger, reasons);

@@ -4,6 +4,7 @@
 import { copyFileSync, existsSync, writeFileSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { parseFlags } from '../../config/command-line.js';
+import { localPath } from '../../config/values/model-path.js';
 import { textValue } from '../../config/values/values.js';
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import type { ImportedGraph, ImportedModel } from '../../importers/tensorflow/imported.js';
@@ -38,7 +39,7 @@ export async function importCommand(args: readonly string[]): Promise<number> {
   }
   const tags = await asUsage(() => tagsOf(flags.settings.get('saved-model-tags')));
   const at = resolve(cwd, out);
-  const full = resolve(cwd, path);
+  const full = await asUsage(() => localPath(cwd, path, 'PATH'));
   const found = await findOne(full);
   const version = served(found, full);
   if (tabularFormat(version.format) !== undefined) return writePlan(found, version, at);

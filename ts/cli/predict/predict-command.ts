@@ -15,7 +15,7 @@ import { BATCH, PREDICT_FLAGS, SEED } from './flags.js';
 import { randomInputs, randomNumbers, readInputs, type Row } from './inputs.js';
 import { openRemote, remoteTarget, type Callable } from './remote.js';
 
-const isUrl = (text: string): boolean => /^[a-z][a-z\d+.-]*:\/\//i.test(text);
+const isUrl = (text: string): boolean => /^(https?|grpcs?):\/\//i.test(text);
 
 /** Returns the exit code. Errors: UsageError; those of loadModel() and infer(), or of the URL. */
 export async function predictCommand(args: readonly string[]): Promise<number> {

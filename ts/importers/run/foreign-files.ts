@@ -95,6 +95,9 @@ function plainKind(path: string, head: Buffer, text: string, size: number): stri
   if (mark === 'ORTM') {
     return "is in ONNX Runtime's own format; serve the .onnx file that it was made from";
   }
+  if (isSavedModel(head, size)) {
+    return 'is the file of a SavedModel under another name: rename it to saved_model.pb';
+  }
   if (isSafetensors(head, size)) {
     const folder = dirname(path);
     return (
@@ -116,6 +119,22 @@ function kerasExport(name: string): string {
 
 function stem(name: string): string {
   return name.slice(0, name.length - extname(name).length);
+}
+
+/**
+ * Whether the file is a SavedModel message: schema version 1, then one MetaGraphDef up to its end.
+ * Source: saved_model.proto.
+ */
+function isSavedModel(head: Buffer, size: number): boolean {
+  if (head[0] !== 0x08 || head[1] !== 1 || head[2] !== 0x12) return false;
+  let length = 0;
+  let at = 3;
+  for (let shift = 1; at < 9; shift *= 128) {
+    const byte = head[at++] ?? 0;
+    length += (byte & 0x7f) * shift;
+    if (byte < 0x80) break;
+  }
+  return at + length === size;
 }
 
 /** A length, followed by JSON of that length. */

@@ -1,6 +1,7 @@
 // Imports TensorFlow models (SavedModel, session bundle, frozen graph) as ONNX graphs: read,
 // initialise, lower. Importer's worker thread; reads files, writes one (the weights' blob).
 import { join } from 'node:path';
+import { modelInvalid } from '../../base/errors.js';
 import { openCheckpoint } from './checkpoint/index.js';
 import type { ImportedModel } from './imported.js';
 import { loadGraph, type LoadOptions } from './load/index.js';
@@ -8,6 +9,9 @@ import { lowerModel } from './lower/lower-model.js';
 import { OPERATORS } from './ops/index.js';
 import { prepareModel } from './prepare/index.js';
 import { OpTable } from './proto/op-defs.js';
+import type { LoadedGraph } from './types.js';
+
+const VARIABLES: ReadonlySet<string> = new Set(['VarHandleOp', 'VariableV2']);
 
 export interface ImportOptions extends LoadOptions {
   /** An existing folder: receives `weights.bin` if constants need one. */
@@ -33,7 +37,7 @@ export function importTensorFlow(path: string, options: ImportOptions): Imported
   const checkpoint = source.checkpoint && openCheckpoint(source.checkpoint);
   const prepared = prepareModel(source, checkpoint, ops);
   const { signatures, first, dataFile, allowRandom = true } = options;
-  return lowerModel(prepared, {
+  const model = lowerModel(prepared, {
     operators: OPERATORS,
     allowRandom,
     weightsPath: join(options.workFolder, dataFile ?? 'weights.bin'),
@@ -42,4 +46,17 @@ export function importTensorFlow(path: string, options: ImportOptions): Imported
     ...(signatures === undefined ? {} : { signatures }),
     ...(first === undefined ? {} : { first }),
   });
+  if (model.graphs.length === 0) requireVariables(path, source);
+  return model;
+}
+
+/** Errors: ModelInvalid: a SavedModel that was copied without the folder of its variables. */
+function requireVariables(path: string, { format, checkpoint, graph }: LoadedGraph): void {
+  if (format !== 'saved-model' || checkpoint !== undefined) return;
+  const count = graph.nodes.filter(({ op }) => VARIABLES.has(op)).length;
+  if (count === 0) return;
+  throw modelInvalid(
+    `${join(path, 'variables', 'variables.index')} is missing and the graph has ${count} ` +
+      'variables: copy the whole folder of the SavedModel',
+  );
 }

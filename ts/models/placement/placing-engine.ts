@@ -58,15 +58,27 @@ export function placingEngine(engine: EngineControl, options: PlacingOptions): E
       ? place(spec, machine.facts(), await contextOf(spec))
       : undefined;
     const providers = placed?.providers ?? spec.providers ?? [];
+    const advise = (error: unknown): never => {
+      throw onGpu(providers) ? withAdvice(error, machine.advice()) : error;
+    };
     refuseGraphs(providers);
     if (placed === undefined && !providers.some(({ name }) => name === TENSORRT)) {
-      return engine.load(withGraphs(spec, options.cudaGraphs));
+      return engine.load(withGraphs(spec, options.cudaGraphs)).catch(advise);
     }
     const cached = await withCache({ ...spec, providers }, machine, options.cacheFolder);
-    const loaded = await engine.load(withGraphs(cached, options.cudaGraphs));
+    const loaded = await engine.load(withGraphs(cached, options.cudaGraphs)).catch(advise);
     return placed === undefined ? loaded : { ...loaded, placed: told(placed) };
   };
   return withLoad(engine, load);
+}
+
+const onGpu = (providers: readonly ProviderOptions[]): boolean =>
+  providers.some(({ name }) => name === TENSORRT || name === 'cuda');
+
+/** The error of a load on a GPU, with what this machine lacks for it. */
+function withAdvice(error: unknown, advice: string): unknown {
+  if (advice === '' || !(error instanceof ServalError)) return error;
+  return new ServalError(error.code, `${error.message}; ${advice}`);
 }
 
 /** The nodes of an ONNX file that a provider compiled beforehand. */
@@ -113,6 +125,10 @@ function refuseGraphs(providers: readonly ProviderOptions[]): void {
 
 const told = ({ on, why }: Placed): NonNullable<LoadedModel['placed']> => ({ providers: on, why });
 
+const NO_CUDA_PROVIDER =
+  'this ONNX Runtime has no CUDA provider: `serval gpu install` downloads it with its libraries, ' +
+  '`serval gpu adopt` uses those of this machine';
+
 /** Facts about the machine, probed once at first use. */
 class Machine {
   readonly #options: PlacingOptions;
@@ -141,8 +157,19 @@ class Machine {
     return (this.#probe ??= JSON.parse(this.#options.binding.probeDriver()) as DriverProbe);
   }
 
+  /** What keeps models from GPUs and what to do about it; "" if nothing does. */
+  advice(): string {
+    const driver = this.#driverObstacle();
+    const libraries = this.isReady() ? '' : NO_CUDA_PROVIDER;
+    return [driver, libraries].filter((one) => one !== '').join('; ');
+  }
+
   #obstacle(): string {
     if (!this.isReady()) return 'this ONNX Runtime has no CUDA provider: serval gpu install';
+    return this.#driverObstacle();
+  }
+
+  #driverObstacle(): string {
     const { library, devices, version } = this.probe();
     if (library !== '') return 'no NVIDIA driver is installed';
     if (devices.length === 0) return 'the driver finds no GPU';

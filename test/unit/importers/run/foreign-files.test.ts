@@ -55,6 +55,10 @@ const FILES: Readonly<Record<string, readonly [Buffer, RegExp]>> = {
     latin1('\u0089HDF\r\n\u001a\nrest'),
     /Keras file in HDF5.*tf\.keras\.models\.load_model\('old\.bin'\)\.export\('old'\)/,
   ],
+  'saved_modle.pb': [
+    Buffer.from('08011205' + '0a03120161', 'hex'),
+    /is the file of a SavedModel under another name: rename it to saved_model\.pb$/,
+  ],
   'new.keras': [
     zip({ 'metadata.json': '{}', 'config.json': '{}', 'model.weights.h5': 'x' }),
     /Keras file.*tf\.keras\.models\.load_model\('new\.keras'\)\.export\('new'\)/,

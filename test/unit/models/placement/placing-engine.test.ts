@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { ErrorCode, ServalError } from '../../../../ts/base/errors.js';
 import { NO_BATCHING } from '../../../../ts/models/config/batching-parameters.js';
 import { placingEngine, type DriverProbe } from '../../../../ts/models/placement/placing-engine.js';
 import { tensorRtModel } from '../../../../ts/models/placement/tensorrt/wrapper.js';
@@ -12,6 +13,8 @@ import { tempFolder } from '../../temp-folder.js';
 
 const DEVICE = { name: 'Fake', memory: 1, major: 9, minor: 0 };
 const DRIVER: DriverProbe = { library: '', init: 0, version: 13_000, devices: [DEVICE] };
+
+const PROVIDER = 'libonnxruntime_providers_cuda.so';
 
 interface Machine {
   readonly load: (changes?: Partial<ModelSpec>) => Promise<LoadedModel>;
@@ -35,6 +38,11 @@ function machine(
   const engine: Partial<EngineControl> = {
     load: (spec) => {
       asked.push(spec);
+      const { providers = [] } = spec;
+      if (!files.includes(PROVIDER) && providers.some(({ name }) => name === 'cuda')) {
+        const text = 'Failed to load library';
+        return Promise.reject(new ServalError(ErrorCode.RuntimeUnavailable, text));
+      }
       return Promise.resolve(loadedModel(1));
     },
   };
@@ -203,4 +211,24 @@ test('--cuda-graphs=false leaves models without', async (context) => {
   assert.equal(asked.at(-1)?.graphRows, undefined);
   await load({ ...auto, graphRows: [1, 2] });
   assert.deepEqual(asked.at(-1)?.graphRows, [1, 2]);
+});
+
+test('a model on a GPU that this machine cannot run says what to install', async (context) => {
+  const cuda = { providers: [{ name: 'cuda', options: {} }] };
+  const driver = { ...DRIVER, library: 'libcuda.so.1: not found', devices: [] };
+  for (const [probe, advice] of [
+    [
+      DRIVER,
+      /^Failed to load library; this ONNX Runtime has no CUDA provider: `serval gpu install`/,
+    ],
+    [driver, /^Failed to load library; no NVIDIA driver is installed; .*`serval gpu install`/],
+  ] as const) {
+    const { load } = machine(context, [], probe);
+    await assert.rejects(load(cuda), (error: ServalError) => {
+      assert.equal(error.code, ErrorCode.RuntimeUnavailable);
+      assert.match(error.message, advice);
+      assert.match(error.message, /`serval gpu adopt`/);
+      return true;
+    });
+  }
 });

@@ -1,10 +1,14 @@
 // TensorFlow Serving's test models and the session bundles beside the checkout: signatures, tags,
 // assets, init ops, checkpoints.
 import assert from 'node:assert/strict';
-import { basename, relative } from 'node:path';
+import { cpSync } from 'node:fs';
+import { basename, join, relative } from 'node:path';
 import { test } from 'node:test';
+import { ErrorCode, type ServalError } from '../../../../../ts/base/errors.js';
+import { importTensorFlow } from '../../../../../ts/importers/tensorflow/index.js';
 import { loadGraph } from '../../../../../ts/importers/tensorflow/load/index.js';
 import type { LoadedGraph, SignatureDef } from '../../../../../ts/importers/tensorflow/types.js';
+import { tempFolder } from '../../../temp-folder.js';
 import { MODELS, sharedModel, versionFolders } from './support.js';
 
 /** "method(alias=tensor/dtype ...)->(...)". */
@@ -265,4 +269,21 @@ test('every other model loads, or says that it is no graph', (t) => {
       assert.match(error.message, isLite ? /TensorFlow Lite is not supported/ : /got none of them/);
     }
   }
+});
+
+test('a SavedModel without its variables folder is reported in one sentence', (t) => {
+  const model = sharedModel(t, 'tfserving/saved_model_half_plus_two_cpu/00000123');
+  if (model === undefined) return;
+  const folder = tempFolder(t);
+  cpSync(join(model, 'saved_model.pb'), join(folder, 'saved_model.pb'));
+  assert.throws(
+    () => importTensorFlow(folder, { tags: ['serve'], workFolder: tempFolder(t) }),
+    (error: ServalError) => {
+      assert.equal(error.code, ErrorCode.ModelInvalid);
+      const start = `${folder}/variables/variables.index is missing and the graph has`;
+      assert.ok(error.message.startsWith(start), error.message);
+      assert.match(error.message, / \d+ variables: copy the whole folder of the SavedModel$/);
+      return true;
+    },
+  );
 });
