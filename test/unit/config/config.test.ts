@@ -90,6 +90,7 @@ test('defaults are those of the issue', async () => {
     listeners: { http: true, grpc: true, reuseHttpPort: false, reuseGrpcPort: false },
     platformConfigFile: undefined,
     isolate: [],
+    isolateWaitMs: 5000,
     cudaGraphs: true,
     host: '0.0.0.0',
     grpcHost: '0.0.0.0',
@@ -255,7 +256,7 @@ test('accepts every flag with "=", with a space, with underscores', async () => 
     'saved-model-tags': 'serve,gpu',
     'allow-random': 'false',
     'model-cache': 'cache',
-    ...{ isolate: 'a,b', 'cuda-graphs': 'false' },
+    ...{ isolate: 'a,b', 'isolate-wait-ms': '0', 'cuda-graphs': 'false' },
   };
   const untested = SERVE_FLAGS.map((row) => row.name).filter(
     (name) => !(name in values) && !ELSEWHERE.has(name),
@@ -284,7 +285,7 @@ test('accepts every flag with "=", with a space, with underscores', async () => 
     },
     ...LISTENING_CONFIG,
     platformConfigFile: undefined,
-    ...{ isolate: ['a', 'b'], cudaGraphs: false },
+    ...{ isolate: ['a', 'b'], isolateWaitMs: 0, cudaGraphs: false },
     host: '::1',
     grpcHost: '127.0.0.1',
     httpIdleMs: 60_000,

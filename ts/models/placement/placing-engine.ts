@@ -157,7 +157,7 @@ class Machine {
     return (this.#probe ??= JSON.parse(this.#options.binding.probeDriver()) as DriverProbe);
   }
 
-  /** What keeps models from GPUs and what to do about it; "" if nothing does. */
+  /** The obstacle to models on GPUs and its remedy; "" if there is none. */
   advice(): string {
     const driver = this.#driverObstacle();
     const libraries = this.isReady() ? '' : NO_CUDA_PROVIDER;
