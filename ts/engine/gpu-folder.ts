@@ -11,7 +11,7 @@ import { join, resolve } from 'node:path';
 export const MANIFEST_NAME = 'installed.json';
 export const MANIFEST_FORMAT = 1;
 /** File name of ONNX Runtime's library. */
-const RUNTIME = /^libonnxruntime\.so\.\d+\.\d+\.\d+$/;
+export const RUNTIME = /^libonnxruntime\.so\.\d+\.\d+\.\d+$/;
 
 export interface InstalledFile {
   readonly name: string;

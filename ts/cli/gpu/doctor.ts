@@ -68,7 +68,9 @@ export function cudaVersion(number: number): string {
 /** The verdict: names the first obstacle and its remedy. */
 export function concluded(found: Findings): DoctorReport {
   const loads = found.providers.filter(({ loads: does }) => does).map(({ name }) => name);
-  const onGpu = loads.includes('cuda') && found.devices.length > 0;
+  // A server does not use an incomplete folder.
+  const isWhole = found.folder.sources.every(({ broken }) => broken.length === 0);
+  const onGpu = loads.includes('cuda') && found.devices.length > 0 && isWhole;
   const verdict = onGpu ? gpuVerdict(found, loads) : cpuVerdict(found);
   return { ...found, verdict, exitCode: onGpu ? 0 : 1 };
 }

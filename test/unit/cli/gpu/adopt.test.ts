@@ -83,6 +83,7 @@ test('links to the libraries of an environment, its site-packages or its folder 
     assert.deepEqual(librariesIn(folder), CUDA_FILES);
     const cudart = join(folder, 'libcudart.so.13');
     assert.ok(lstatSync(cudart).isSymbolicLink());
+    assert.ok(!lstatSync(join(folder, 'libonnxruntime.so.1.30.0')).isSymbolicLink());
     assert.deepEqual(
       readFileSync(cudart),
       readFileSync(join(site, 'nvidia/cu13/lib/libcudart.so.13')),

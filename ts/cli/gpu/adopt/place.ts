@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { reasonOf } from '../../../base/errors.js';
 import {
   isWhole,
+  RUNTIME,
   type GpuFolder,
   type InstalledFile,
   type InstalledPackage,
@@ -13,6 +14,12 @@ import {
 import { checkSpace } from '../install/folder.js';
 import { InstallError } from '../install/install-error.js';
 import type { Match } from './match.js';
+
+/**
+ * ONNX Runtime's library is always copied: it searches for NVIDIA's libraries beside its real path,
+ * so a link would lead it out of the folder.
+ */
+const isCopied = (name: string, copy: boolean): boolean => copy || RUNTIME.test(name);
 
 /** Whether the folder has exactly these files already, from the same place and in the same way. */
 export function isPlaced(folder: GpuFolder, match: Match, from: string, copy: boolean): boolean {
@@ -22,7 +29,7 @@ export function isPlaced(folder: GpuFolder, match: Match, from: string, copy: bo
   return match.files.every(({ name, path, bytes }) => {
     const inFolder = join(folder.path, name);
     const link = linkOf(inFolder);
-    if (copy ? link !== undefined : link !== path) return false;
+    if (isCopied(name, copy) ? link !== undefined : link !== path) return false;
     return isWhole(folder.path, { name, bytes });
   });
 }
@@ -40,7 +47,7 @@ export async function place(
     const part = `${to}.part`;
     try {
       await rm(part, { force: true });
-      await (copy ? copyWhole(path, part) : symlink(path, part));
+      await (isCopied(name, copy) ? copyWhole(path, part) : symlink(path, part));
       await rename(part, to);
     } catch (error) {
       await rm(part, { force: true });
