@@ -6,7 +6,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { parseAllDocuments } from 'yaml';
 import { SERVE_FLAGS } from '../../ts/config/flags.js';
+import { structureProblems } from './structure.js';
 import { DEPLOY, deployTools, manifests } from './support.js';
 
 const CHART = join(DEPLOY, 'helm', 'serval');
@@ -81,7 +83,44 @@ describe('manifests', () => {
   });
 });
 
+/** The labels of the deployment's pods. */
+const TEMPLATE = 'template:\n    metadata:\n      labels:\n        app.kubernetes.io/name: serval';
+
 describe('deploy/', () => {
+  const FILES = [
+    RENDERED,
+    ...['cluster-serving-runtimes', 'serving-runtimes', 'inference-services'].map((name) =>
+      join(DEPLOY, 'kserve', `${name}.yaml`),
+    ),
+  ];
+
+  it('has no manifest that the API server would refuse', () => {
+    for (const file of FILES) assert.deepEqual(structureProblems(manifests(file)), [], file);
+  });
+
+  it('finds what the API server would refuse', () => {
+    const text = readFileSync(RENDERED, 'utf8');
+    for (const [from, to, problem] of [
+      ['persistentVolumeClaim:', 'emptyDir: {}\n          persistentVolumeClaim:', /one source/],
+      ['- { name: tmp, mountPath: /tmp }', '- { name: temp, mountPath: /tmp }', /no volume temp/],
+      ['mountPath: /tmp }', 'mountPath: /models }', /mountPath \/models is given twice/],
+      [
+        '{ name: grpc, containerPort: 8001 }',
+        '{ name: grpc, containerPort: 8000 }',
+        /8000 is given/,
+      ],
+      ['{ path: /v2/health/live, port: http }', '{ path: /, port: web }', /no port is named web/],
+      ['targetPort: grpc', 'targetPort: rpc', /no container port is named rpc/],
+      [TEMPLATE, TEMPLATE.replace(/serval$/, 'other'), /selector does not match its template/],
+    ] as const) {
+      assert.ok(text.includes(from), from);
+      const documents = parseAllDocuments(text.replace(from, to)).map(
+        (one) => one.toJS() as unknown,
+      );
+      assert.match(structureProblems(documents).join(), problem, to);
+    }
+  });
+
   it('both kinds of runtimes are the same', () => {
     const [cluster, own] = ['cluster-serving-runtimes', 'serving-runtimes'].map((name) =>
       manifests(join(DEPLOY, 'kserve', `${name}.yaml`)).map(({ metadata, spec }) => ({
