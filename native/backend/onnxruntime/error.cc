@@ -172,6 +172,12 @@ Error take_error(const OrtApi& api, OrtStatus* status, ErrorCode code, std::stri
   if (!logged.empty() && logged != raw + '\n') detail.append("\nlog: ").append(logged);
   std::string message(what);
   message.append(": ").append(clean_message(raw));
+  if (raw.find("Could not find an implementation for") != std::string::npos) {
+    message.append(
+        "; the runtime has no kernel of this operator for the types of its inputs. If they are "
+        "double (float64), export the model with float32 inputs (skl2onnx: FloatTensorType, or "
+        "float32 samples)");
+  }
   return make_error(code, std::move(message), std::move(detail));
 }
 

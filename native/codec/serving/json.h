@@ -23,6 +23,11 @@ bool decode_v1_predict_fast(std::span<const uint8_t> body, std::span<const Signa
 Status decode_v1_predict_plain(std::span<const uint8_t> body, std::span<const Signature> signatures,
                                const Limits& limits, Arena& arena, DecodedRequest& out);
 
+// Whether the input is a column of a table: [?,1] as an ONNX graph declares it. Its rows may be
+// plain values, and a missing floating-point value may be null, as data frames write it; TensorFlow
+// Serving refuses both.
+bool is_v1_column(const TensorSpec& spec);
+
 // Encodes {"predictions": ...} or {"outputs": ...}. outputs[i] belongs to request.outputs[i].
 // Errors: invalid_argument as upstream's ("Tensor name: <n> has no shape information " ...).
 // `arena` may be used for temporary memory.

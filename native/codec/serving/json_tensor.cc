@@ -8,6 +8,7 @@
 
 #include "codec/json/echo.h"
 #include "codec/json/text.h"
+#include "codec/serving/json.h"
 #include "codec/serving/json_request.h"
 
 namespace serval {
@@ -34,6 +35,11 @@ Error type_error(const PlainBody& body, const JsonNode& value, DType dtype) {
 }
 
 }  // namespace
+
+bool is_v1_column(const TensorSpec& spec) {
+  return !spec.unchecked && !spec.unknown_rank && spec.dims.size() == 2 && spec.dims[0] < 0 &&
+         spec.dims[1] == 1;
+}
 
 Status PlainTensor::append(const PlainBody& body, const JsonNode& value) {
   ++given_;
@@ -151,6 +157,10 @@ Status PlainTensor::leaf(const PlainBody& body, const JsonNode& value) {
     } else if constexpr (IsInteger<T>) {
       return integer_leaf<T>(body, value);
     } else if constexpr (IsReal<T>) {
+      if (value.kind == JsonKind::Null && is_v1_column(*spec_)) {
+        store(T(std::numeric_limits<double>::quiet_NaN()));
+        return {};
+      }
       if (value.kind != JsonKind::Number) return type_error(body, value, dtype);
       store(T(value.number.f64));
     } else {

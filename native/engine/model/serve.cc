@@ -187,8 +187,20 @@ void take_scalars(const Model& model, DecodedRequest& decoded) {
   }
 }
 
+// Adds what to do if only the first dim differs, because the export fixed the number of rows.
+void explain_fixed_batch(const TensorSpec& spec, const Shape& shape, Error& error) {
+  if (spec.dims.empty() || spec.dims[0] < 1 || spec.dims.size() != shape.rank()) return;
+  TensorSpec free = spec;
+  free.dims[0] = -1;
+  if (!fits_declared(free, shape)) return;
+  error.message += "; the model was exported with a fixed first dimension: send " +
+                   std::to_string(spec.dims[0]) +
+                   " rows a request, or export it with a free one (torch.onnx.export: " +
+                   "dynamic_shapes, or dynamic_axes with dynamo=False)";
+}
+
 // Hot path: check. The shapes against the signature, for every protocol alike.
-Status check_inputs(Protocol protocol, const Model& model, const DecodedRequest& decoded) {
+Status check_inputs(Protocol protocol, const Model& model, DecodedRequest& decoded) {
   const Signature& signature = model.signatures()[decoded.signature_index];
   const bool counts_rows = model.table() != nullptr && signature.inputs.empty();
   if (decoded.inputs.size() > (counts_rows ? 1 : signature.inputs.size()) ||
@@ -199,9 +211,16 @@ Status check_inputs(Protocol protocol, const Model& model, const DecodedRequest&
   const size_t checked = model.table() == nullptr ? decoded.inputs.size() : 0;
   for (size_t i = 0; i < checked; ++i) {
     if (decoded.inputs[i].dtype == DType::Invalid) continue;  // an optional input
-    if (Status fits = check_shape(signature.inputs[i], decoded.inputs[i].shape); !fits.ok()) {
-      return fits;
+    const TensorSpec& spec = signature.inputs[i];
+    Shape& shape = decoded.inputs[i].shape;
+    Status fits = check_shape(spec, shape);
+    if (fits.ok()) continue;
+    if (protocol == Protocol::V1Predict && is_v1_column(spec)) {
+      if (shape.rank() == 1 && shape.push_back(1)) continue;
+      fits.error().message += ": a row is a value, or a list of one value";
     }
+    explain_fixed_batch(spec, shape, fits.error());
+    return fits;
   }
   return check_rows(protocol, model, decoded);
 }

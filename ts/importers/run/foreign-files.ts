@@ -179,7 +179,8 @@ function pickleKind(name: string, pickle: Buffer): string {
   if (text.includes('sklearn')) {
     return (
       `${start}skl2onnx.to_onnx(joblib.load('${name}'), X[:1]).SerializeToString(), written to ` +
-      `${onnx} (X: the training data, float32)`
+      `${onnx} (X: the training data with float32 numbers: ONNX Runtime lacks float64 kernels of ` +
+      'some operators, such as Imputer)'
     );
   }
   return `${start}skl2onnx.to_onnx(model, X[:1]) for scikit-learn, torch.onnx.export for PyTorch`;
@@ -226,7 +227,9 @@ function zipKind(path: string, listed: readonly string[], head: Buffer): string 
   if (isScript) {
     return (
       'is TorchScript, which only PyTorch runs; in Python: ' +
-      `torch.onnx.export(torch.jit.load('${name}'), (example,), '${stem(name)}.onnx', dynamo=False)`
+      `torch.onnx.export(torch.jit.load('${name}'), (example,), '${stem(name)}.onnx', ` +
+      "dynamo=False, input_names=['x'], dynamic_axes={'x': {0: 'rows'}}); without dynamic_axes, " +
+      'the model accepts only the number of rows of the example'
     );
   }
   const weights = first.endsWith('data.pkl') && isStateDict(data);

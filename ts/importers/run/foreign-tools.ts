@@ -51,7 +51,8 @@ export function toolArchive(name: string, names: readonly string[]): string | un
   if (names.some((one) => EXPORTED_PROGRAM.test(one))) {
     return (
       'is a program saved by torch.export, which only PyTorch runs; in Python: ' +
-      `torch.onnx.export(torch.export.load('${name}'), dynamo=True).save('${stem}.onnx')`
+      `torch.onnx.export(torch.export.load('${name}'), dynamo=True).save('${stem}.onnx'); if ` +
+      'torch.export.export had no dynamic_shapes, the model accepts only as many rows as its example'
     );
   }
   return undefined;
@@ -87,11 +88,14 @@ const MLFLOW_WAYS: Readonly<Record<string, string>> = {
   keras: 'export the Keras model in it: model.export(FOLDER)',
   spark: 'serve its folder sparkml',
   mleap: 'serve the MLeap bundle in it (mleap/model)',
-  sklearn: 'convert it: skl2onnx.to_onnx(mlflow.sklearn.load_model(FOLDER), X[:1])',
+  sklearn:
+    'convert it: skl2onnx.to_onnx(mlflow.sklearn.load_model(FOLDER), X[:1]), with float32 numbers in X',
   xgboost: 'convert it: onnxmltools.convert_xgboost(mlflow.xgboost.load_model(FOLDER), ...)',
   lightgbm: 'convert it: onnxmltools.convert_lightgbm(mlflow.lightgbm.load_model(FOLDER), ...)',
   catboost: "mlflow.catboost.load_model(FOLDER).save_model('model.onnx', format='onnx')",
-  pytorch: "torch.onnx.export(mlflow.pytorch.load_model(FOLDER), (example,), 'model.onnx')",
+  pytorch:
+    "torch.onnx.export(mlflow.pytorch.load_model(FOLDER), (example,), 'model.onnx', " +
+    'dynamic_shapes=({0: torch.export.Dim.DYNAMIC},))',
 };
 
 function mlflowKind(text: string): string {

@@ -1,9 +1,9 @@
-// CSV with a header row (RFC 4180): to a V2 request by the types of the model's fields, and back.
-// An empty cell is missing, a quoted empty one is an empty text; lists are JSON in a cell. The
-// listener's thread; pure.
+// CSV with a header row (RFC 4180): to a V2 request by the types of the model's fields or inputs,
+// and back. An empty cell is missing, a quoted empty one is an empty text; lists are JSON in a
+// cell. The listener's thread; pure.
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import { echo } from '../../base/text.js';
-import type { Datatype, TableDoc, TensorInfo } from '../../model/snapshot.js';
+import type { Datatype, SignatureInfo, TableDoc, TensorInfo } from '../../model/snapshot.js';
 import { exactText, ExactNumber, parseExact, type ExactValue } from './exact-json.js';
 import type { AnswerColumn, RequestColumn } from './tensors.js';
 
@@ -137,6 +137,41 @@ export function csvColumns(
     return [columnOf(cells, { ...input, datatype }, table.open.includes(name))];
   });
 }
+
+/**
+ * The columns of a tensor model; other columns are omitted. undefined: an input of the model is not
+ * a column, which has shape [?] or [?,1]. An empty cell is NaN. Errors: InvalidArgument naming row
+ * and column.
+ */
+export function csvTensors(
+  table: CsvTable,
+  { inputs, optionalInputs = [] }: SignatureInfo,
+): readonly RequestColumn[] | undefined {
+  if (inputs.length === 0 || !inputs.every(isColumn)) return undefined;
+  return csvColumns(table, [
+    ...inputs.map((input) => ({ ...input, shape: [-1] })),
+    ...optionalInputs.filter(isColumn).map((input) => ({ ...input, shape: [-1] })),
+  ]).map((column) => {
+    const input = [...inputs, ...optionalInputs].find(({ name }) => name === column.name);
+    const { name, cells } = column;
+    const datatype = input?.datatype ?? 'BYTES';
+    const isFloat = /^(FP|BF)/.test(datatype);
+    const empty = cells.indexOf(null);
+    if (!isFloat && empty >= 0) {
+      throw new ServalError(
+        ErrorCode.InvalidArgument,
+        `CSV: row ${empty}, column ${JSON.stringify(name)}: expected ${datatype}, got an empty ` +
+          'cell' +
+          (datatype === 'BYTES' ? ' (write "" for an empty text)' : ''),
+      );
+    }
+    const present = cells.map((cell) => cell ?? new ExactNumber('NaN'));
+    return { ...column, datatype, cells: present, isNested: input?.shape.length === 2 };
+  });
+}
+
+const isColumn = ({ shape, unknownRank }: TensorInfo): boolean =>
+  !unknownRank && (shape.length === 1 || (shape.length === 2 && shape[1] === 1)) && shape[0] === -1;
 
 /** The narrowest type that fits all cells. */
 function datatypeOf(cells: readonly (string | null)[]): Datatype {

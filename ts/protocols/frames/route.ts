@@ -1,19 +1,25 @@
 // Row frames over REST: MLeap's LeapFrame (POST /models/NAME/transform) and CSV (POST
-// /v2/models/NAME/csv), for tabular models. A thin layer: each becomes a V2 request, and its
-// response a frame. Clients that can use V2 directly are faster with it. The listener's thread.
+// /v2/models/NAME/csv), for tabular models; CSV also for tensor models with an input per column. A
+// thin layer: each becomes a V2 request, and its response a frame. Clients that can use V2 directly
+// are faster with it. The listener's thread.
 import { CSV_TYPE, JSON_TYPE } from '../../base/media-types.js';
 import { INFERENCE } from '../../access/groups.js';
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import { FRAME_BODY_BYTES_MAX } from '../../base/limits.js';
 import { V2_REST } from '../../model/request-kinds.js';
-import type { ListenerSnapshots, RegistrySnapshot, VersionSnapshot } from '../../model/snapshot.js';
+import type {
+  ListenerSnapshots,
+  RegistrySnapshot,
+  SignatureInfo,
+  VersionSnapshot,
+} from '../../model/snapshot.js';
 import { PromiseTarget } from '../../engine/promised.js';
 import { ofCall, type Route } from '../../listeners/http/listener.js';
 import { BodyRoute, type Answer } from '../rest/body-route.js';
 import { lookUp } from '../v2/lookup.js';
 import type { V2Context } from '../v2/rest.js';
 import { answerWith, decodedName, failV2, wrongMethod } from '../v2/rest-replies.js';
-import { csvColumns, csvText, parseCsv } from './csv.js';
+import { csvColumns, csvTensors, csvText, parseCsv } from './csv.js';
 import { answerFrame, frameColumns, parseFrame } from './leap-frame.js';
 import { answerColumns, requestText, type AnswerColumn, type RequestColumn } from './tensors.js';
 
@@ -45,7 +51,7 @@ export function framesRoute(
   const name = decodedName(match[1] ?? '');
   const version = match[2] === undefined ? undefined : decodedName(match[2]);
   const make: Make = frame === null ? csvAnswer(context) : frameAnswer(context);
-  const post = (): Route => routeOf(context, snapshot, name, version, make);
+  const post = (): Route => routeOf(context, snapshot, name, version, make, frame === null);
   return ofCall(INFERENCE, method === 'POST' ? post() : wrongMethod({ POST: post }, method));
 }
 
@@ -55,9 +61,10 @@ function routeOf(
   name: string,
   versionText: string | undefined,
   make: Make,
+  isCsv: boolean,
 ): Route {
   try {
-    const table = tableVersion(snapshot, name, versionText);
+    const table = tableVersion(snapshot, name, versionText, isCsv);
     const bodyBytesMax = Math.min(context.bodyBytesMax, FRAME_BODY_BYTES_MAX);
     const inflatedBytesMax = Math.min(context.inflatedBytesMax, FRAME_BODY_BYTES_MAX);
     const limits = { bodyBytesMax, inflatedBytesMax, held: context.held };
@@ -71,15 +78,19 @@ function routeOf(
   }
 }
 
-/** Errors: those of lookUp(); ModelNotReady; InvalidArgument: the model is not tabular. */
+/**
+ * Errors: those of lookUp(); ModelNotReady; InvalidArgument: the model is not tabular, and the
+ * request is not CSV.
+ */
 function tableVersion(
   snapshot: RegistrySnapshot,
   name: string,
   versionText: string | undefined,
+  isCsv: boolean,
 ): VersionSnapshot {
   const { version, reason } = lookUp(snapshot, name, versionText);
   if (version === undefined) throw new ServalError(ErrorCode.ModelNotReady, reason);
-  if (version.table !== undefined) return version;
+  if (version.table !== undefined || isCsv) return version;
   throw new ServalError(
     ErrorCode.InvalidArgument,
     `model '${name.slice(0, 256)}' does not accept frames: only Spark, MLeap and PMML models do`,
@@ -106,13 +117,14 @@ async function infer(
   { link }: FrameContext,
   { version, outputs, left }: Question,
   columns: readonly RequestColumn[],
+  rows?: number,
 ): Promise<readonly AnswerColumn[]> {
   left.throwIfAborted();
   const { buffer } = Uint8Array.from(Buffer.from(requestText(columns, outputs)));
   const target = new PromiseTarget((answer) => answer.toString('utf8'));
   link.infer(V2_REST, version.handle ?? 0, buffer, -1, target);
   left.addEventListener('abort', () => link.cancel(target), { once: true });
-  return answerColumns(await target.promise);
+  return answerColumns(await target.promise, rows);
 }
 
 const frameAnswer =
@@ -123,10 +135,27 @@ const frameAnswer =
     return { contentType: JSON_TYPE, body: answerFrame(frame, columns) };
   };
 
+const NO_SIGNATURE: SignatureInfo = { name: '', inputs: [], outputs: [] };
+
+function noColumns({ inputs }: SignatureInfo): ServalError {
+  const shapes = inputs.map(({ name, shape }) => `${name} [${shape.join(', ')}]`);
+  return new ServalError(
+    ErrorCode.InvalidArgument,
+    `CSV: expected a tabular model, or inputs of shape [-1] or [-1, 1]; the model has ` +
+      (shapes.join(', ') || 'no inputs'),
+  );
+}
+
 const csvAnswer =
   (context: FrameContext): Make =>
   async (body, question) => {
     const { signatures, table } = question.version;
-    const columns = csvColumns(parseCsv(body), signatures[0]?.inputs ?? [], table);
-    return { contentType: CSV_UTF8_TYPE, body: csvText(await infer(context, question, columns)) };
+    const csv = parseCsv(body);
+    const [signature = NO_SIGNATURE] = signatures;
+    const columns =
+      table === undefined ? csvTensors(csv, signature) : csvColumns(csv, signature.inputs, table);
+    if (columns === undefined) throw noColumns(signature);
+    const rows = table === undefined ? csv.rows.length : undefined;
+    const answers = await infer(context, question, columns, rows);
+    return { contentType: CSV_UTF8_TYPE, body: csvText(answers) };
   };

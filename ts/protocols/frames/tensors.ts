@@ -15,6 +15,8 @@ export interface RequestColumn {
   readonly datatype: string;
   /** Whether cells are lists, which may differ in length. */
   readonly isList: boolean;
+  /** Whether rows have a second dimension of 1, as a tensor model may declare its columns. */
+  readonly isNested?: boolean;
   /** null = missing. Numbers are kept as written. */
   readonly cells: readonly ExactValue[];
 }
@@ -32,9 +34,9 @@ export function requestText(
   columns: readonly RequestColumn[],
   outputs: readonly string[] = [],
 ): string {
-  const inputs = columns.map(({ name, datatype, isList, cells }) => {
+  const inputs = columns.map(({ name, datatype, isList, isNested, cells }) => {
     const rows = cells.length;
-    const shape = isList ? `[${rows},1,-1]` : `[${rows}]`;
+    const shape = isList ? `[${rows},1,-1]` : isNested === true ? `[${rows},1]` : `[${rows}]`;
     // With this format both ways of writing a timestamp are accepted.
     const format = datatype === 'TIMESTAMP' ? ',"parameters":{"format":"iso8601"}' : '';
     const data = cells.map((cell) => {
@@ -58,10 +60,21 @@ interface Tensor {
   readonly data: readonly ExactValue[];
 }
 
-/** Errors: Internal: it is not a V2 response (a bug in Serval). */
-export function answerColumns(text: string): readonly AnswerColumn[] {
+/**
+ * `rows`: rows of the request. Errors: InvalidArgument: an output has not as many; Internal: it is
+ * not a V2 response (a bug in Serval).
+ */
+export function answerColumns(text: string, rows?: number): readonly AnswerColumn[] {
   const answer = parseExact(text);
   const tensors = listOf(memberOf(answer, 'outputs')).map(tensorOf);
+  const other = tensors.find(({ shape }) => rows !== undefined && shape[0] !== rows);
+  if (other !== undefined) {
+    throw new ServalError(
+      ErrorCode.InvalidArgument,
+      `CSV: output '${other.name}' has shape [${other.shape.join(', ')}]: expected ${rows} rows; ` +
+        'choose other outputs (?outputs=NAME,...)',
+    );
+  }
   const ragged = new Set(
     tensors.filter(({ shape }) => shape.at(-1) === -1).map(({ name }) => `${name}_shape`),
   );
@@ -72,7 +85,7 @@ function columnOf(tensor: Tensor, all: readonly Tensor[]): AnswerColumn {
   const { name, datatype, shape, data } = tensor;
   const [rows = 0] = shape;
   if (shape.length === 1) return { name, datatype, cells: data };
-  const last = shape.at(-1) ?? 1;
+  const last = shape.at(-1) === -1 ? -1 : shape.slice(1).reduce((all, size) => all * size, 1);
   const lengths =
     last === -1
       ? all.find((one) => one.name === `${name}_shape`)?.data.map(numberOf)
