@@ -2,10 +2,10 @@
 // serve` as options, or a model without a server. Control plane, the caller's thread.
 // scripts/packaging/write-types.mjs generates its declarations from the table of flags.
 import type { FlagRow } from './config/values/flag-row.js';
-import { findFlag, nearestFlag, SERVE_FLAGS } from './config/flags.js';
+import { findFlag, nearestFlag } from './config/flags.js';
 import { configOf, type Config } from './config/config.js';
 import { configError } from './config/values/values.js';
-import { echo, nearestWord } from './base/text.js';
+import { echo, nearWord } from './base/text.js';
 import type { Written } from './config/values/values.js';
 import type { Model } from './library/load-model.js';
 import { startServer as start, type CutLog, type RunningServer } from './server/server.js';
@@ -77,7 +77,7 @@ export function optionSettings(
     if (value === undefined) continue;
     const row = findFlag(name);
     if (row === undefined || optionName(row) !== name) {
-      const nearest = findFlag(nearestFlag(name)) ?? SERVE_FLAGS[0];
+      const nearest = findFlag(nearestFlag(name) ?? '');
       const named = nearest === undefined ? '' : `; did you mean ${optionName(nearest)}?`;
       throw configError(call, `unknown option ${echo(name)}${named}`);
     }
@@ -155,8 +155,9 @@ export async function loadModel(path: string, options: ModelOptions = {}): Promi
   for (const key of settings.keys()) {
     if (MODEL_SETTINGS.includes(key)) continue;
     const known = MODEL_SETTINGS.map((one) => optionName({ name: one }));
-    const nearest = nearestWord(key, [...CHOICES, ...known]);
-    const what = `${echo(key)} is an option of startServer; did you mean ${nearest}?`;
+    const nearest = nearWord(key, [...CHOICES, ...known]);
+    const hint = nearest === undefined ? '' : `; did you mean ${nearest}?`;
+    const what = `${echo(key)} is an option of startServer${hint}`;
     throw configError(LOAD_CALL, what);
   }
   const { loadModelWith } = await import('./library/load-model.js');

@@ -64,31 +64,27 @@ export function echo(text: string): string {
   return visibleJson(cut);
 }
 
-/** Returns the word in `words` with the fewest edits from `written`. */
-export function nearestWord(written: string, words: readonly string[]): string {
-  let best = '';
-  let bestEdits = Number.POSITIVE_INFINITY;
-  const bounded = written.slice(0, 64);
-  for (const word of words) {
-    const edits = editCount(bounded, word);
-    if (edits < bestEdits) [best, bestEdits] = [word, edits];
+/** Most edits between a word and the one that was meant, however long they are. */
+const EDITS_MAX = 4;
+
+/**
+ * Returns the word in `words` that `written` may have meant, ignoring case: at most a third of its
+ * letters away, or with `written` as its beginning.
+ */
+export function nearWord(written: string, words: readonly string[]): string | undefined {
+  const word = written.slice(0, 64).toLowerCase();
+  const begun = word.length < 2 ? undefined : words.find((one) => lower(one).startsWith(word));
+  if (begun !== undefined) return begun;
+  let best: string | undefined;
+  let fewest = Math.min(Math.ceil(word.length / 3), EDITS_MAX, word.length - 1) + 1;
+  for (const one of words) {
+    const edits = editCount(word, lower(one));
+    if (edits < fewest) [best, fewest] = [one, edits];
   }
   return best;
 }
 
-/**
- * Returns the word in `words` that `written` may have meant: few edits away, or with `written` as
- * its beginning.
- */
-export function nearWord(written: string, words: readonly string[]): string | undefined {
-  const word = written.slice(0, 64).toLowerCase();
-  if (words.length === 0) return undefined;
-  const begun = word.length < 2 ? undefined : words.find((one) => one.startsWith(word));
-  if (begun !== undefined) return begun;
-  const near = nearestWord(word, words);
-  const editsMax = Math.ceil(word.length / 3);
-  return editCount(word, near) <= editsMax ? near : undefined;
-}
+const lower = (word: string): string => word.toLowerCase();
 
 /**
  * Returns the "did you mean" suffix of an error about an unknown word; "" when no word is near, and

@@ -110,7 +110,8 @@ function readFlag(arg: string, next: string | undefined, rows: readonly FlagRow[
   if (row === undefined || row.positional === true) {
     const flags = rows.filter((known) => known.positional !== true);
     const nearest = nearestFlag(name.replace(/^-+/, ''), flags);
-    throw configError('command line', `unknown flag ${echo(arg)}; did you mean --${nearest}?`);
+    const hint = nearest === undefined ? 'see --help all' : `did you mean --${nearest}?`;
+    throw configError('command line', `unknown flag ${echo(arg)}; ${hint}`);
   }
   const where = `--${name}`;
   if (equals >= 0) return { row, where, written: arg.slice(equals + 1), takesNext: false };

@@ -88,5 +88,6 @@ async function fileKey(written: string, where: string): Promise<FlagRow> {
   const refusal = peerKeyRefusal(canonicalName(written));
   if (refusal !== undefined) throw configError(where, refusal);
   const nearest = nearestFlag(written, FILE_KEYS);
-  throw configError(where, `unknown key ${echo(written)}; did you mean "${nearest}"?`);
+  const hint = nearest === undefined ? '' : `; did you mean "${nearest}"?`;
+  throw configError(where, `unknown key ${echo(written)}${hint}`);
 }

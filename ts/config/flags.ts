@@ -10,7 +10,7 @@ import {
 } from '../base/limits.js';
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat } from '../base/logger.js';
 import { HTTP_LISTENERS } from '../listeners/http/kind.js';
-import { nearestWord } from '../base/text.js';
+import { nearWord } from '../base/text.js';
 import {
   choice,
   flag,
@@ -271,8 +271,11 @@ export function findFlag(
   return rows.find((row) => row.name === name || row.aliases.includes(name));
 }
 
-/** Returns the known flag with the fewest edits, for "did you mean". */
-export function nearestFlag(written: string, rows: readonly FlagRow[] = SERVE_FLAGS): string {
+/** Returns the flag that may have been meant, for "did you mean"; undefined: none is near. */
+export function nearestFlag(
+  written: string,
+  rows: readonly FlagRow[] = SERVE_FLAGS,
+): string | undefined {
   const names = rows.flatMap((row) => [row.name, ...row.aliases]);
-  return nearestWord(canonicalName(written), names);
+  return nearWord(canonicalName(written), names);
 }

@@ -1,6 +1,6 @@
 // Collects notes while a message is decoded from any format: problems, and where members were
 // written. Control plane, any thread.
-import { echo, nearestWord } from '../base/text.js';
+import { echo, meant } from '../base/text.js';
 import type { ConfigProblem } from './problem.js';
 import type { FieldSchema, MessageSchema, MessageValue } from './schema.js';
 
@@ -21,8 +21,7 @@ export interface Decoded {
 
 /** The error for a name that a schema does not have. */
 export function unknownField(name: string, schema: MessageSchema): string {
-  const nearest = nearestWord(name, Object.keys(schema.fields));
-  const hint = nearest === '' ? '' : `; did you mean "${nearest}"?`;
+  const hint = meant(name, Object.keys(schema.fields));
   return `unknown field ${echo(name)} of ${schema.name}${hint}`;
 }
 

@@ -1,6 +1,6 @@
 // Decodes a text-format tree to a message by a schema. Control plane, any thread; pure. The form is
 // that of schema.ts. Source: protobuf.dev, text format.
-import { echo, nearestWord } from '../base/text.js';
+import { echo, meant } from '../base/text.js';
 import { DecodeNotes, WrittenMembers, unknownField } from './decode-notes.js';
 import type { Decoded } from './decode-notes.js';
 import { ANY } from './generated/any.js';
@@ -142,7 +142,7 @@ class TextDecode {
     const expected = `expected ${typeText(type)}`;
     const unknown =
       type.kind === 'enum' && text.kind === 'word'
-        ? `; did you mean "${nearestWord(text.text, Object.keys(type.values))}"?`
+        ? meant(text.text, Object.keys(type.values))
         : '';
     return this.#notes.problem(
       this.#place(text.place),

@@ -102,10 +102,10 @@ test('text: a key named __proto__ is a key', () => {
 test('text: unknown names, with the nearest', () => {
   assert.deepEqual(textProblems('i33: 1\nmany_inner { y: 1 }'), [
     'f:1:1: unknown field "i33" of Outer; did you mean "i32"?',
-    'f:2:14: unknown field "y" of Inner; did you mean "x"?',
+    'f:2:14: unknown field "y" of Inner',
   ]);
   const [inherited, extension] = textProblems('constructor: 1 [type.x/Y] {}');
-  assert.match(inherited ?? '', /^f:1:1: unknown field "constructor" of Outer; did you mean/);
+  assert.match(inherited ?? '', /^f:1:1: unknown field "constructor" of Outer$/);
   assert.equal(
     extension,
     'f:1:16: [type.x/Y]: extensions and google.protobuf.Any are not used in Outer',
@@ -200,10 +200,7 @@ test('JSON: problems name the member', () => {
       'j: many_ints[1]: expected int64 (-9223372036854775808 to 9223372036854775807), got true',
     ],
     [{ many_ints: 1 }, 'j: many_ints: expected an array, got 1'],
-    [
-      { many_inner: [{}, { q: 1 }] },
-      'j: many_inner[1]: unknown field "q" of Inner; did you mean "x"?',
-    ],
+    [{ many_inner: [{}, { q: 1 }] }, 'j: many_inner[1]: unknown field "q" of Inner'],
     [{ by_name: [] }, 'j: by_name: expected an object, got an array'],
     [{ by_level: { a: 'x' } }, 'j: by_level["a"]: expected a key of uint64, got the string "a"'],
     [{ color: 'PINK' }, 'j: color: expected one of RED, GREEN, BLUE, got the string "PINK"'],

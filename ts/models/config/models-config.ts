@@ -2,7 +2,7 @@
 // entry does not affect the others. Control plane; pure. Source: tfserving.md 3.2, 9.
 import { isAbsolute } from 'node:path';
 import { MODELS_CONFIG_FIELDS } from '../../config/peers/serving-fields.js';
-import { echo, nearestWord, visible } from '../../base/text.js';
+import { echo, meant, visible } from '../../base/text.js';
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import { MODEL_NAME_BYTES_MAX } from '../../base/limits.js';
 import { LATEST_ONE, parseVersion } from '../../model/version-policy.js';
@@ -178,11 +178,11 @@ class ModelList {
       this.#problem(entry, 'model_type', `expected TENSORFLOW, got ${modelType}`);
     } else if (platform !== '' && !MODEL_PLATFORMS.includes(platform)) {
       const known = MODEL_PLATFORMS.join(', ');
-      const hint = `did you mean "${nearestWord(platform, MODEL_PLATFORMS)}"?`;
+      const hint = meant(platform, MODEL_PLATFORMS);
       this.#problem(
         entry,
         'model_platform',
-        `expected one of ${known}, got ${echo(platform)}; ${hint}`,
+        `expected one of ${known}, got ${echo(platform)}${hint}`,
       );
     }
     return typed && platform === '' ? 'tensorflow' : platform;

@@ -8,7 +8,7 @@ import {
   TRITON_PARAMETERS,
 } from '../../config/peers/triton-parameters.js';
 import { MODEL_CONFIG } from '../../protobuf/generated/model-config.js';
-import { echo, nearestWord, visible } from '../../base/text.js';
+import { echo, meant, visible } from '../../base/text.js';
 import { fieldNotes } from './field-notes.js';
 import { optionName, optionProblem } from './runtime-options.js';
 import {
@@ -412,8 +412,7 @@ class Check {
    */
   #unknownParameter(parameters: MessageValue, name: string, known: readonly string[]): void {
     if (name.startsWith('serval.')) {
-      const hint = nearestWord(name, known);
-      this.#problem(parameters, name, `unknown parameter; did you mean "${hint}"?`);
+      this.#problem(parameters, name, `unknown parameter${meant(name, known)}`);
     } else if (!name.startsWith(SESSION_PREFIX)) {
       this.#warn(parameters, name, 'no backend of Serval reads this parameter');
     } else {

@@ -2,6 +2,7 @@
 // An empty cell is missing, a quoted empty one is an empty text; lists are JSON in a cell. The
 // listener's thread; pure.
 import { ErrorCode, ServalError } from '../../base/errors.js';
+import { echo } from '../../base/text.js';
 import type { Datatype, TableDoc, TensorInfo } from '../../model/snapshot.js';
 import { exactText, ExactNumber, parseExact, type ExactValue } from './exact-json.js';
 import type { AnswerColumn, RequestColumn } from './tensors.js';
@@ -29,6 +30,13 @@ const NOT_FINITE: Readonly<Record<string, string>> = {
 };
 const BOOLS: Readonly<Record<string, boolean>> = { true: true, false: false, 1: true, 0: false };
 
+/** Separators that other programs write, by name. */
+const OTHER_SEPARATORS = [
+  [';', 'semicolons'],
+  ['\t', 'tabs'],
+  ['|', 'vertical bars'],
+] as const;
+
 /** Errors: MalformedBody with the line. */
 export function parseCsv(text: string): CsvTable {
   const records = [...recordsOf(text.startsWith('\ufeff') ? text.slice(1) : text)];
@@ -37,6 +45,14 @@ export function parseCsv(text: string): CsvTable {
     throw malformed('expected a header row, got nothing');
   }
   const header = first.cells.map((cell) => cell ?? '');
+  const [only = ''] = header;
+  const isPlain = header.length === 1 && !/^\ufeff?"/.test(text);
+  const other = isPlain ? OTHER_SEPARATORS.find(([mark]) => only.includes(mark)) : undefined;
+  if (other !== undefined) {
+    throw malformed(
+      `the header row is separated by ${other[1]}: expected commas, got ${echo(only)}`,
+    );
+  }
   const names = new Set<string>();
   for (const name of header) {
     if (names.has(name)) throw malformed(`column ${JSON.stringify(name)} occurs twice`);

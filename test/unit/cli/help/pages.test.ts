@@ -5,6 +5,7 @@ import { COMMANDS } from '../../../../ts/cli/help/commands.js';
 import { groupOf, grouped } from '../../../../ts/cli/help/groups.js';
 import { manPage } from '../../../../ts/cli/help/man-page.js';
 import { allPages, commandPage, overview } from '../../../../ts/cli/help/pages.js';
+import { parseFlags } from '../../../../ts/config/command-line.js';
 import { SERVE_FLAGS } from '../../../../ts/config/flags.js';
 import { meant, nearWord } from '../../../../ts/base/text.js';
 
@@ -68,4 +69,25 @@ test('what was meant is named only where something is near', () => {
   assert.equal(nearWord('x', []), undefined);
   assert.equal(meant('x'.repeat(10_000), ['serve']), '');
   assert.equal(meant('jsn', ['json']), '; did you mean "json"?');
+});
+
+test('proposes a word only if it is near enough to be meant', () => {
+  const fields = ['name', 'input', 'output', 'platform', 'max_batch_size', 'KIND_GPU'];
+  for (const [written, near] of [
+    ['imput', 'input'],
+    ['max_batchsize', 'max_batch_size'],
+    ['kind_gpu', 'KIND_GPU'],
+    ['bogus', undefined],
+    ['nothing', undefined],
+    ['q', undefined],
+    ['a_very_long_name_of_something', undefined],
+  ] as const) {
+    assert.equal(nearWord(written, fields), near, written);
+  }
+  for (const flag of ['--quantum-entanglement=1', '--zzz']) {
+    assert.throws(
+      () => parseFlags(['m', flag], '/'),
+      (error: Error) => /unknown flag .*; see --help all$/.test(error.message),
+    );
+  }
 });

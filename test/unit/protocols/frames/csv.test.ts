@@ -36,6 +36,18 @@ function refused(run: () => unknown, code: ErrorCode, why: RegExp): void {
   });
 }
 
+test('names a separator that is not a comma', () => {
+  for (const [text, why] of [
+    ['n;i;s\n1;2;x\n', /separated by semicolons: expected commas, got "n;i;s"/],
+    ['n\ti\n1\t2\n', /separated by tabs: expected commas/],
+    ['n|i\n1|2\n', /separated by vertical bars: expected commas/],
+  ] as const) {
+    refused(() => parseCsv(text), ErrorCode.MalformedBody, why);
+  }
+  assert.deepEqual(parseCsv('n,a;b\n1,2\n').header, ['n', 'a;b']);
+  assert.deepEqual(parseCsv('"n;i"\n1\n').header, ['n;i'], 'a quoted name may have any character');
+});
+
 test('rows, quotes and line ends', () => {
   const cells = (text: string) => parseCsv(text);
   assert.deepEqual(cells('a,b\n1,2\n'), { header: ['a', 'b'], rows: [['1', '2']] });
