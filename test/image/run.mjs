@@ -1,6 +1,6 @@
-// The image suite: makes the tarball, builds the container image from it and runs it. Not part of
-// `make test`, because it needs root, buildah and a network. Ends with "N passed, N failed, N
-// skipped". Test time only.
+// The image suite: makes the tarball, builds the container image from it and runs it; and lintian
+// inspects the Debian package. Not part of `make test`, because it needs root, buildah, a network
+// and minutes. Ends with "N passed, N failed, N skipped". Test time only.
 import { spawnSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,7 +13,7 @@ function run(...args) {
 }
 
 function main() {
-  if (!run(join('scripts', 'package.mjs'), 'tarball')) {
+  if (!run(join('scripts', 'package.mjs'), 'tarball', 'deb')) {
     process.stdout.write('FAILED scripts/package.mjs\n0 passed, 1 failed, 0 skipped\n');
     return 1;
   }

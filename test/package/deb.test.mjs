@@ -1,7 +1,6 @@
 // The Debian package: unpacked without dpkg's help, installed, removed and purged by dpkg in a
 // minimal Debian, and the answers of its server.
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
@@ -44,13 +43,6 @@ describe('the Debian package', () => {
   it('refuses to make a unit from one whose lines have changed', () => {
     const unit = readFileSync(join(root, 'deploy', 'systemd', 'serval.service'), 'utf8');
     assert.throws(() => packagedUnit(unit.replace('DynamicUser=yes', '')), /lacks .*DynamicUser/);
-  });
-
-  const lintian = spawnSync('lintian', ['--version']).status === 0;
-  it('has no errors by lintian', { skip: !lintian && 'no lintian here' }, () => {
-    const args = ['--allow-root', '--fail-on', 'error', '--tag-display-limit', '0', deb];
-    const { status, stdout, stderr } = spawnSync('lintian', args, { encoding: 'utf8' });
-    assert.equal(status, 0, `${stdout}${stderr}`);
   });
 });
 
