@@ -26,17 +26,17 @@ async function refuses(args: readonly string[], message: string): Promise<void> 
 const PAIR = ['--grpc-server-cert=c.pem', '--grpc-server-key=k.pem'];
 
 test("defaults are gRPC's own", async () => {
-  const { transport, ignored } = await grpc();
+  const { transport, threads, ignored } = await grpc();
   assert.deepEqual(transport, {
     ...GRPC_CONNECTION_DEFAULTS,
     receiveBytesMax: 2147483647,
     sendBytesMax: 2147483647,
     unixPath: '',
     unixMode: 0o700,
-    threads: 1,
     reusePort: false,
     compressionLevel: 0,
   });
+  assert.equal(threads, 'auto');
   assert.deepEqual(ignored, []);
 });
 
