@@ -99,6 +99,7 @@ bool ListenerThread::depart(const Departure& departure) {
   connection.leave_thread();
   poller_.remove(connection.channel().socket());
   std::erase(unread_, &connection);
+  connection.set_deferred(false);
   unlink(&connection);
   std::unique_ptr<Connection> moved(&connection);
   if (!departure.target->offer(moved)) adopt(std::move(moved));

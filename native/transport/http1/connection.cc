@@ -17,7 +17,6 @@ namespace serval {
 
 namespace {
 
-constexpr size_t kReadBytesPerTurn = 1u << 20;     // per connection
 constexpr size_t kOutputBytes = 256 * 1024;        // with this much unwritten, no request is begun
 constexpr size_t kBlockedOutputBytes = 64 * 1024;  // with this much unwritten, nothing is read
 constexpr size_t kRequestsPerTurn = 32;            // per connection, while others wait
@@ -74,7 +73,7 @@ void Http1Connection::readable() {
     return;
   }
   if (held_.size() > held_at_) feed_held();
-  receive();
+  thread_->count_read(*this, receive());
 }
 
 void Http1Connection::writable() { touch(); }
@@ -85,25 +84,29 @@ void Http1Connection::start(std::span<const uint8_t> first) {
 }
 
 // Hot path: receive.
-void Http1Connection::receive() {
-  const std::span<uint8_t> room = thread_->read_buffer();
-  for (size_t total = 0; total < kReadBytesPerTurn && !dead_ && !ended_;) {
+size_t Http1Connection::receive() {
+  const size_t most = thread_->read_bytes_max();
+  const std::span<uint8_t> buffer = thread_->read_buffer();
+  const std::span<uint8_t> room = buffer.first(std::min(buffer.size(), most));
+  size_t total = 0;
+  while (total < most && !dead_ && !ended_) {
     if (holds_enough() || (paused_ && !answered_)) {
       touch();
-      return;
+      return total;
     }
     const Moved moved = channel_->read(room);
     if (moved.state == Moved::State::Closed) {
       peer_ended();
-      return;
+      return total;
     }
-    if (moved.state == Moved::State::Blocked) return;
+    if (moved.state == Moved::State::Blocked) return total;
     heard_ns_ = thread_->now();
     total += moved.bytes;
     feed(room.first(moved.bytes));
-    if (moved.bytes < room.size() && !channel_->has_unread()) return;
+    if (moved.bytes < room.size() && !channel_->has_unread()) return total;
   }
   if (!dead_ && channel_->has_unread()) thread_->read_again(*this);
+  return total;
 }
 
 // Whether enough bytes of later requests are held while earlier ones are answered; then no more is

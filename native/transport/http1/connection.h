@@ -50,7 +50,8 @@ class Http1Connection final : public Connection, public HttpRequest, private Chu
   // is complete, the response is due. Closing: writes what is queued, then closes.
   enum class Phase : uint8_t { Head, Body, Chunks, Waiting, Closing };
 
-  void receive();
+  // Returns the bytes read.
+  size_t receive();
   void feed(std::span<const uint8_t> bytes);
   void feed_held();
   // Consumes as much as it can; returns the number of bytes consumed.

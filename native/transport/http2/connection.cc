@@ -15,7 +15,6 @@ namespace serval {
 
 namespace {
 
-constexpr size_t kReadBytesPerTurn = 1u << 20;     // per connection
 constexpr size_t kOutputBytes = 256 * 1024;        // collected before it is written
 constexpr size_t kBlockedOutputBytes = 64 * 1024;  // with this much unwritten, nothing more is read
 constexpr size_t kHeadRoomsMax = 32;
@@ -99,7 +98,7 @@ void Http2Connection::readable() {
     return;
   }
   held_ = false;  // the connection broke
-  receive();
+  thread_->count_read(*this, receive());
 }
 
 void Http2Connection::writable() { touch(); }
@@ -115,22 +114,26 @@ void Http2Connection::start(std::span<const uint8_t> first) {
 }
 
 // Hot path: receive for gRPC.
-void Http2Connection::receive() {
-  const std::span<uint8_t> room = thread_->read_buffer();
-  for (size_t total = 0; total < kReadBytesPerTurn && !dead_ && !closing_;) {
+size_t Http2Connection::receive() {
+  const size_t most = thread_->read_bytes_max();
+  const std::span<uint8_t> buffer = thread_->read_buffer();
+  const std::span<uint8_t> room = buffer.first(std::min(buffer.size(), most));
+  size_t total = 0;
+  while (total < most && !dead_ && !closing_) {
     const Moved moved = channel_->read(room);
     if (moved.state == Moved::State::Closed) {
       die();
-      return;
+      return total;
     }
-    if (moved.state == Moved::State::Blocked) return;
+    if (moved.state == Moved::State::Blocked) return total;
     received_any_ = true;
     keepalive_.received(now());
     total += moved.bytes;
-    if (!feed(room.first(moved.bytes))) return;
-    if (moved.bytes < room.size() && !channel_->has_unread()) return;
+    if (!feed(room.first(moved.bytes))) return total;
+    if (moved.bytes < room.size() && !channel_->has_unread()) return total;
   }
   if (channel_->has_unread()) thread_->read_again(*this);
+  return total;
 }
 
 bool Http2Connection::feed(std::span<const uint8_t> bytes) {

@@ -103,7 +103,8 @@ class Http2Connection final : public Connection {
   // last call's number was sent.
   enum class Leaving : uint8_t { No, Asked, Said };
 
-  void receive();
+  // Returns the bytes read.
+  size_t receive();
   bool feed(std::span<const uint8_t> bytes);
   bool fill();
   void interest(bool reads, bool writes);

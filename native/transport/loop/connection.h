@@ -101,6 +101,14 @@ class Connection {
   // It stays on this thread until then, because it could not move.
   uint64_t stays_until_ns = 0;
 
+  // --- turns of reading (ListenerThread::read()) ---
+  // It read so much in its last turn that it waits while others are read.
+  bool reads_much() const { return reads_much_; }
+  void set_reads_much(bool much) { reads_much_ = much; }
+  // It waits for a later turn.
+  bool is_deferred() const { return deferred_; }
+  void set_deferred(bool deferred) { deferred_ = deferred; }
+
   bool is_dead() const { return dead_; }
   Channel& channel() { return *channel_; }
 
@@ -115,6 +123,8 @@ class Connection {
  private:
   uint64_t work_ = 0;
   uint32_t work_interval_ = 0;
+  bool reads_much_ = false;
+  bool deferred_ = false;
 };
 
 }  // namespace serval

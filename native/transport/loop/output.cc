@@ -9,6 +9,8 @@ namespace {
 
 constexpr size_t kPartsPerWrite = 64;
 constexpr size_t kCopiedKeepBytes = 64 * 1024;
+// Written in one turn of a connection; then others are served, however fast its client reads.
+constexpr uint64_t kWriteBytesPerTurn = 1u << 20;
 
 }  // namespace
 
@@ -36,7 +38,9 @@ void Output::add(Block* block, const uint8_t* bytes, size_t count) {
 
 // Hot path: reply of the native listeners.
 Moved::State Output::write(Channel& channel, uint64_t& written) {
+  const uint64_t most = written + kWriteBytesPerTurn;
   while (left_ > 0) {
+    if (written >= most) return Moved::State::Blocked;  // the socket signals that it is writable
     std::array<iovec, kPartsPerWrite> parts;
     size_t count = 0;
     for (size_t i = first_; i < pieces_.size() && count < parts.size(); ++i, ++count) {

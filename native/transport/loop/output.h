@@ -26,7 +26,7 @@ class Output {
 
   bool empty() const { return left_ == 0; }
   size_t bytes() const { return left_; }
-  // Writes as much as the channel accepts.
+  // Writes as much as the channel accepts, but not much more than a megabyte.
   Moved::State write(Channel& channel, uint64_t& written);
   void clear();
 

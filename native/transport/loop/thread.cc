@@ -150,9 +150,14 @@ void ListenerThread::turn() {
 }
 
 void ListenerThread::hear(std::span<const epoll_event> events) {
+  turn_bytes_ = 0;
+  // Those that had to wait come first, in their order.
   std::vector<Connection*> unread;
   unread.swap(unread_);
-  for (Connection* connection : unread) connection->readable();
+  for (Connection* connection : unread) {
+    connection->set_deferred(false);
+    read(*connection);
+  }
   for (const epoll_event& event : events) {
     const auto door = std::find_if(doors_.begin(), doors_.end(),
                                    [&](const auto& one) { return one.get() == event.data.ptr; });
@@ -163,8 +168,18 @@ void ListenerThread::hear(std::span<const epoll_event> events) {
     auto* connection = static_cast<Connection*>(event.data.ptr);
     connection->count_work(interval_);
     if ((event.events & EPOLLOUT) != 0) connection->writable();
-    if ((event.events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0) connection->readable();
+    if ((event.events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0) read(*connection);
   }
+}
+
+void ListenerThread::read(Connection& connection) {
+  if (connection.is_deferred()) return;
+  if (turn_bytes_ < kTurnBytes || !connection.reads_much()) {
+    connection.readable();
+    return;
+  }
+  connection.set_deferred(true);
+  unread_.push_back(&connection);
 }
 
 void ListenerThread::accept(int listening) {

@@ -117,6 +117,15 @@ class ListenerThread final : public CallThread {
   void replace(Connection& before, std::unique_ptr<Connection> made);
   void read_again(Connection& connection) { unread_.push_back(&connection); }
   void interest(Connection& connection, uint32_t events);
+  // The bytes that a connection may read in this turn.
+  size_t read_bytes_max() const {
+    return turn_bytes_ < kTurnBytes ? kReadBytesPerTurn : kMuchBytes;
+  }
+  // Counts the bytes that a connection has read in this turn.
+  void count_read(Connection& connection, size_t bytes) {
+    turn_bytes_ += bytes;
+    connection.set_reads_much(bytes >= kMuchBytes);
+  }
   bool has_tls() const { return shared_.tls != nullptr; }
   // Counts a failed TLS handshake, and reports it at most once a second.
   void handshake_failed(std::string peer, std::string reason);
@@ -136,6 +145,11 @@ class ListenerThread final : public CallThread {
 
  private:
   static constexpr size_t kReadBytes = 256 * 1024;
+  static constexpr size_t kReadBytesPerTurn = 1u << 20;  // per connection
+  // Once this is read in a turn, connections that read much wait for the next one: short requests
+  // are answered in between, however many clients send large bodies.
+  static constexpr size_t kTurnBytes = 1u << 20;
+  static constexpr size_t kMuchBytes = 64 * 1024;
 
   // A listening socket; distinguishes the poller's tags from those of connections.
   struct Door {
@@ -165,6 +179,7 @@ class ListenerThread final : public CallThread {
   void keep_departures();
   uint64_t wait_until() const;
   void hear(std::span<const epoll_event> events);
+  void read(Connection& connection);
   void accept(int listening);
   // Whether a second has passed since the last report, on any thread.
   bool may_tell(std::atomic<uint64_t>& told_ns) const;
@@ -216,6 +231,7 @@ class ListenerThread final : public CallThread {
   std::vector<uint32_t> free_calls_;
   std::vector<std::unique_ptr<Output>> outputs_;
   std::minstd_rand random_;
+  size_t turn_bytes_ = 0;  // read in this turn
   uint64_t now_ns_ = 0;
   uint64_t look_ns_ = UINT64_MAX;         // next check of a drain
   uint64_t unsent_look_ns_ = UINT64_MAX;  // next check for unread responses
