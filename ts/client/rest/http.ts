@@ -150,7 +150,8 @@ function refused(where: string, { status, headers, body }: HttpReply): ClientErr
       readonly detail?: unknown;
     };
     const reason = error ?? detail;
-    if (reason !== undefined) message = typeof reason === 'string' ? reason : JSON.stringify(reason);
+    if (reason !== undefined)
+      message = typeof reason === 'string' ? reason : JSON.stringify(reason);
   } catch {
     // Proxies send other texts.
   }
