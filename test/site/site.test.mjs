@@ -51,6 +51,14 @@ describe('the site', () => {
     assert.match(file.openapi, /^3\.1/);
   });
 
+  it('has no fence that was read as text', here, () => {
+    const pages = readdirSync(SITE, { recursive: true }).filter((path) => path.endsWith('.html'));
+    for (const page of pages) {
+      const text = readFileSync(join(SITE, page), 'utf8');
+      assert.ok(!text.includes('<p>```') && !/^```/m.test(text), page);
+    }
+  });
+
   it('needs nothing from another host', here, () => {
     const home = readFileSync(join(SITE, 'index.html'), 'utf8');
     assert.doesNotMatch(home, /<(?:script|link|img)[^>]+(?:src|href)="https?:/);
@@ -81,6 +89,7 @@ describe('pages for the generator', () => {
     assert.equal(rewritten('[a](b.md#c) `[a](b.md)`', link), '[a](<b.md#c>) `[a](b.md)`');
     assert.equal(rewritten('[a](https://b)', link), '[a](https://b)');
     assert.equal(rewritten('```\n[a](b.md)\n```', link), '```\n[a](b.md)\n```');
+    assert.equal(rewritten('```json answer\n- a\n```\n', link), '```json\n- a\n```\n');
   });
 
   it('have a blank line before a list, and four columns for a level', () => {
