@@ -106,7 +106,7 @@ export async function bundledPackages() {
 }
 
 /**
- * Returns, by file name, for the files that a server runs: the text, its size in bytes, the paths of
+ * Returns, by file name, for the files that a server runs: text, its size in bytes, the paths of
  * the modules in it from the root, and the names of the packages among them. Writes nothing.
  */
 export async function serverFiles() {

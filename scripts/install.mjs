@@ -1,5 +1,6 @@
 // npm's `dependencies` step, which builds the server after a plain `npm install` of a checkout, and
-// the first half of `prepack`. Nothing is built if what is built is current. npm runs neither when the package itself is installed: its contents
+// the first half of `prepack`. Nothing is built if what is built is current. npm runs neither when
+// the package itself is installed: its contents
 // are built already (docs/decisions/0009). `make` installs with --ignore-scripts and builds
 // separately, so nothing is built twice. Build time only.
 import { existsSync } from 'node:fs';

@@ -18,7 +18,7 @@ export const INSPECT_FLAGS: readonly FlagRow[] = [
   ...ofServe('onnxruntime-library', 'saved-model-tags', 'allow-random'),
 ];
 
-/** The flag of `serval check` itself, and those of `serve` that say which models; all are accepted. */
+/** The flag of `serval check`, and some of those of `serve`, which are all accepted. */
 export const CHECK_FLAGS: readonly FlagRow[] = [
   flag('json', '', { kind: 'bool' }, 'false', 'print one JSON object'),
   ...ofServe('model-repository', 'model-config-file', 'model-base-path', 'model-name', 'config'),
