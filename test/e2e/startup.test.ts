@@ -413,6 +413,26 @@ describe('start', () => {
     assert.match(lines, /"stopped"/);
   });
 
+  it('answers /health and /ping like readiness, and sends /docs to a page', async (context) => {
+    for (const [broken, flags, status, page] of [
+      [[], [], 200, '/'],
+      [['corrupt'], ['--console=false'], 400, '/openapi.json'],
+    ] as const) {
+      const models = folders.repository(`ping-${status}`, ['half_plus_three'], [...broken]);
+      const server = await started(context, [models, ...flags]);
+      const ready = await exchange(server.httpPort, 'GET', '/v2/health/ready');
+      assert.equal(ready.status, status);
+      for (const path of ['/health', '/ping']) {
+        const response = await exchange(server.httpPort, 'GET', path);
+        assert.deepEqual([response.status, response.body], [ready.status, ready.body], path);
+      }
+      const docs = await exchange(server.httpPort, 'GET', '/docs');
+      assert.deepEqual([docs.status, docs.headers.get('location')], [302, page]);
+      assert.equal((await exchange(server.httpPort, 'GET', page)).status, 200);
+      assert.equal((await exchange(server.httpPort, 'POST', '/docs')).status, 405);
+    }
+  });
+
   it('answers health with empty bodies under --health-body empty', async (context) => {
     const models = folders.repository('health', ['half_plus_three'], ['corrupt']);
     const server = await started(context, [models, '--health-body', 'empty']);

@@ -1,6 +1,7 @@
 // HTTP status numbers as status lines. Hot path (read only).
 const LINES: Readonly<Record<number, string>> = {
   200: '200 OK',
+  302: '302 Found',
   304: '304 Not Modified',
   400: '400 Bad Request',
   401: '401 Unauthorized',

@@ -182,6 +182,8 @@ function endpointAt(
     case '/v2/health/live':
       return { call: HEALTH, GET: () => answerWith(() => serverLive(healthBody), true) };
     case '/v2/health/ready':
+    case '/health': // of load balancers and other inference servers
+    case '/ping': // of SageMaker and TorchServe
       return {
         call: HEALTH,
         GET: () => answerWith(() => serverReady(snapshots.shown, healthBody), true),

@@ -10,13 +10,29 @@ import { echoed } from '../../protocols/request-text.js';
 import { failV2, wrongMethod } from '../../protocols/v2/rest-replies.js';
 
 const PATH = '/openapi.json';
+/** The page of other servers: the console if it is enabled, else the document. */
+const DOCS_PATH = '/docs';
+const CONSOLE_PATH = '/';
+
+/** A response to GET that sends the client to another path of this server. */
+function redirect(to: string): Route {
+  return {
+    begin: (_, exchange) => exchange.send(302, JSON_TYPE, '', ['Location', to]),
+    data: () => undefined,
+    abort: () => undefined,
+  };
+}
 
 /** undefined: the URL is not this route's. */
 export function openApiRoute(
-  { control }: { readonly control: ModelControl },
+  { control, console }: { readonly control: ModelControl; readonly console: boolean },
   method: string,
   path: string,
 ): Route | undefined {
+  if (path === DOCS_PATH) {
+    const get = (): Route => redirect(console ? CONSOLE_PATH : PATH);
+    return ofCall(METADATA, method === 'GET' ? get() : wrongMethod({ GET: get }, method));
+  }
   if (path !== PATH) return undefined;
   const get = (): Route =>
     new LaterRoute(failV2, async (head) => {

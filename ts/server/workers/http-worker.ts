@@ -137,7 +137,7 @@ void runListener<HttpSettings>(async (thread, settings) => {
   const route = (context: V2Context & MetricsContext, method: string, path: string): Route =>
     metricsRoute(context, thread.snapshot, method, path) ??
     (settings.console ? consoleRoute(method, path) : undefined) ??
-    openApiRoute(context, method, path) ??
+    openApiRoute({ ...context, console: settings.console }, method, path) ??
     framesRoute(context, thread, method, path) ??
     (V1_PREFIX.test(path)
       ? v1Route(context, thread, method, path)
