@@ -180,7 +180,7 @@ bool write_metrics(MetricsKind kind, const MetricsSources& from, ByteBuffer& out
   write_device_bytes(from.published, writer);
   if (from.tracer.was_on()) write_trace_metrics(from.tracer, writer);
   write_isolated_metrics(processes, writer);
-  write_isolated_waits(sources.published, writer);
+  write_isolated_waits(from.published, writer);
   from.server_stats.write(writer);
   return written && writer.ok();
 }
