@@ -377,13 +377,13 @@ test('in JSON, in a list, two of them', () => {
     JSON.stringify({
       instance_group: [{ host_policy: 'a' }, { name: 'g', rate_limiter: { priority: 1 } }],
       optimization: { cuda: { busy_wait_events: true }, eager_batching: false },
-      input: [{ name: 'x', data_type: 'TYPE_FP32', dims: [1], optional: true }],
+      input: [{ name: 'x', data_type: 'TYPE_FP32', dims: [1], allow_ragged_batch: true }],
     }),
     'j',
   );
   const places = (found: readonly ConfigProblem[]): readonly string[] =>
     found.map(({ place }) => place);
-  assert.deepEqual(places(problems), ['j: input[0].optional']);
+  assert.deepEqual(places(problems), ['j: input[0].allow_ragged_batch']);
   assert.deepEqual(places(warnings), [
     'j: instance_group[0].host_policy',
     'j: instance_group[1].rate_limiter',
