@@ -59,7 +59,7 @@ describe('serval types', () => {
     writeFileSync(join(folder, 'program.mts'), HEAD + code);
     const tsc = join(packageRoot(), 'node_modules', 'typescript', 'bin', 'tsc');
     const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2022'];
-    return spawnSync(process.execPath, [tsc, ...options, 'program.mts'], {
+    return spawnSync(process.execPath, [tsc, ...options, '--pretty', 'false', 'program.mts'], {
       cwd: folder,
       encoding: 'utf8',
     });

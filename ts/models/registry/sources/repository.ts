@@ -120,7 +120,6 @@ export async function strayFiles(
   names: readonly string[],
   models: readonly FoundModel[],
 ): Promise<{ readonly problems: readonly string[]; readonly notes: readonly string[] }> {
-  const { foreignBeside } = await import('../../../importers/run/foreign-files.js');
   const problems: string[] = [];
   const notes: string[] = [];
   for (const name of names) {
@@ -131,6 +130,7 @@ export async function strayFiles(
       problems.push(`${at} is not served: in a repository it would be ${where}`);
       continue;
     }
+    const { foreignBeside } = await import('../../../importers/run/foreign-files.js');
     const what = await foreignBeside(path, name);
     if (what === undefined) continue;
     const twin = models.find((one) => one.name === stemOf(name) && one.versions.length > 0);
