@@ -2,6 +2,7 @@
 #include "engine/model/queued.h"
 
 #include <chrono>
+#include <thread>
 #include <utility>
 
 #include "base/clock.h"
@@ -57,11 +58,12 @@ RetryTurn::RetryTurn(BackendModel& backend, bool died, const CancelFlag* cancel)
   std::timed_mutex* const mutex = died ? backend.retry_mutex() : nullptr;
   if (mutex == nullptr) return;
   for (int poll = 0; poll < kTurnPolls; ++poll) {
-    if (mutex->try_lock_for(kTurnPoll)) {
+    if (mutex->try_lock()) {
       held_ = mutex;
       return;
     }
     if (cancel != nullptr && cancel->cancelled()) return;
+    std::this_thread::sleep_for(kTurnPoll);
   }
 }
 
