@@ -92,7 +92,7 @@ bool ListenerThread::depart(const Departure& departure) {
   if (connection.is_dead()) return true;
   if (!connection.can_move()) {
     const bool gives_up = now_ns_ >= departure.until_ns;
-    connection.hold(!gives_up);
+    connection.hold_reading(!gives_up);
     if (gives_up) connection.stays_until_ns = now_ns_ + kStayNs;
     return gives_up;
   }
@@ -109,7 +109,7 @@ bool ListenerThread::depart(const Departure& departure) {
 // A drain ends connections where they are.
 void ListenerThread::keep_departures() {
   for (const Departure& departure : std::exchange(departures_, {})) {
-    if (!departure.connection->is_dead()) departure.connection->hold(false);
+    if (!departure.connection->is_dead()) departure.connection->hold_reading(false);
   }
 }
 

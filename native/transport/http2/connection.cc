@@ -393,7 +393,7 @@ bool Http2Connection::can_move() const {
 }
 
 // Holding helps if all other streams only wait for their responses.
-void Http2Connection::hold(bool holds) {
+void Http2Connection::hold_reading(bool holds) {
   if (dead_ || held_ == holds) return;
   for (const Http2Stream* stream = streams_; holds && stream != nullptr; stream = stream->next) {
     if (!stream->can_move() && stream->needs_reset()) return;

@@ -48,7 +48,7 @@ class Http2Connection final : public Connection {
   void look_at_unsent(bool too_many, uint64_t now_ns) override;
   uint32_t waiting_calls() const override;
   bool can_move() const override;
-  void hold(bool holds) override;
+  void hold_reading(bool holds) override;
   void leave_thread() override;
   void enter_thread(ListenerThread& thread) override;
 

@@ -86,7 +86,7 @@ class Connection {
   virtual bool can_move() const { return false; }
   // Stops reading requests so that can_move() becomes true when those in progress are answered, or
   // reads again. Nothing happens if that would not suffice.
-  virtual void hold(bool /*holds*/) {}
+  virtual void hold_reading(bool /*holds*/) {}
   // Before: removes everything that the thread knows of it. After: continues on this thread.
   virtual void leave_thread() {}
   virtual void enter_thread(ListenerThread& /*thread*/) {}
