@@ -149,7 +149,7 @@ class ListenerThread final : public CallThread {
   // Once this is read in a turn, connections that read much wait for the next one: short requests
   // are answered in between, however many clients send large bodies.
   static constexpr size_t kTurnBytes = 1u << 20;
-  static constexpr size_t kMuchBytes = 64 * 1024;
+  static constexpr size_t kMuchBytes = 16 * 1024;
 
   // A listening socket; distinguishes the poller's tags from those of connections.
   struct Door {

@@ -83,8 +83,9 @@ export async function begun(
 ): Promise<RawConnection> {
   const connection = await RawConnection.open(server.httpPort);
   await connection.write(requestBytes('POST', `/v2/models/${model}/infer`, body));
-  // It follows on the same listener: everything sent before has been read.
-  await exchange(server.httpPort, 'GET', '/v2/health/live');
+  // It follows on the same listener and, because it has a query, through JavaScript, as the first
+  // request of a URL does: everything sent before is in its model's queue.
+  await exchange(server.httpPort, 'GET', '/v2/health/live?after');
   return connection;
 }
 
