@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "addon/absent_models.h"
 #include "addon/attach_options.h"
 #include "addon/control.h"
 #include "addon/cpu_check.h"
@@ -442,6 +443,12 @@ constexpr Export kExports[] = {
     exported<"unload", Unload>(),
     exported<"warmUp", WarmUp>(),
     exported<"publishRoutes", PublishRoutes>(),
+    // models that are served but not loaded
+    exported<"reserveModel", ReserveModel>(),
+    exported<"putModel", PutModel>(),
+    exported<"evictModel", EvictModel>(),
+    exported<"refuseModel", RefuseModel>(),
+    exported<"takeAsked", TakeAsked>(),
     // isolated models, each in its own process
     exported<"loadIsolated", LoadIsolated>(),
     exported<"takeIsolated", TakeIsolated>(),

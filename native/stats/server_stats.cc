@@ -22,13 +22,24 @@ constexpr std::string_view kExpiry = "serval_tls_certificate_expiry_seconds";
 constexpr std::string_view kProblems = "serval_repository_problems";
 constexpr std::string_view kLooks = "serval_repository_looks_total";
 
-constexpr std::array<Family, 6> kFamilies = {{
+constexpr std::string_view kDemandModels = "serval_on_demand_models";
+constexpr std::string_view kDemandBytes = "serval_on_demand_bytes";
+constexpr std::string_view kDemandLoads = "serval_on_demand_loads_total";
+constexpr std::string_view kDemandEvictions = "serval_on_demand_evictions_total";
+constexpr std::string_view kDemandWait = "serval_on_demand_wait_ms_total";
+
+constexpr std::array<Family, 11> kFamilies = {{
     {kRefused, "counter", "Requests that were refused before any model ran, by reason"},
     {kConnections, "gauge", "Open connections of each listener"},
     {kThreads, "gauge", "Threads of each listener; a port that HTTP and gRPC share is http"},
     {kExpiry, "gauge", "Expiry of the served certificate, in seconds since 1970"},
     {kProblems, "gauge", "Current problems with model paths and files, by consequence"},
     {kLooks, "counter", "Scans of the model sources"},
+    {kDemandModels, "gauge", "Versions that load on demand: all, and those that are loaded"},
+    {kDemandBytes, "gauge", "Bytes of the versions that are loaded on demand"},
+    {kDemandLoads, "counter", "Loads on demand, by result; refused: no memory for the model"},
+    {kDemandEvictions, "counter", "Versions that left memory for another one"},
+    {kDemandWait, "counter", "Time from the first waiting request to the end of each load"},
 }};
 
 constexpr std::array<Row, kServerValues> kRows = {{
@@ -53,6 +64,14 @@ constexpr std::array<Row, kServerValues> kRows = {{
     {"problems_warning", kProblems, R"(kind="warning")"},
     {"problems_note", kProblems, R"(kind="note")"},
     {"looks", kLooks, ""},
+    {"demand_served", kDemandModels, R"(state="served")"},
+    {"demand_loaded", kDemandModels, R"(state="loaded")"},
+    {"demand_bytes", kDemandBytes, ""},
+    {"demand_loads", kDemandLoads, R"(result="loaded")"},
+    {"demand_failures", kDemandLoads, R"(result="failed")"},
+    {"demand_refusals", kDemandLoads, R"(result="refused")"},
+    {"demand_evictions", kDemandEvictions, ""},
+    {"demand_wait_ms", kDemandWait, ""},
 }};
 
 ServerValue reason_of(ErrorCode code) {

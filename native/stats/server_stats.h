@@ -37,8 +37,16 @@ enum class ServerValue : uint8_t {
   ProblemsWarning,
   ProblemsNote,
   Looks,
+  DemandServed,
+  DemandLoaded,
+  DemandBytes,
+  DemandLoads,
+  DemandFailures,
+  DemandRefusals,
+  DemandEvictions,
+  DemandWaitMs,
 };
-inline constexpr size_t kServerValues = static_cast<size_t>(ServerValue::Looks) + 1;
+inline constexpr size_t kServerValues = static_cast<size_t>(ServerValue::DemandWaitMs) + 1;
 
 class ServerStats {
  public:

@@ -251,3 +251,12 @@ export const LOAD_SIZE_ENTRIES_MAX = 4096;
 /** The largest 32-bit numbers. */
 export const INT32_MAX = 2_147_483_647;
 export const UINT32_MAX = 4_294_967_295;
+
+/** Pause after a load on demand that failed, doubled by each further one up to the maximum. */
+export const DEMAND_RETRY_MS = 1000;
+export const DEMAND_RETRY_MAX_MS = 60_000;
+/** How long a load on demand waits until another version may leave, and how often it looks. */
+export const ROOM_WAIT_MS = 5000;
+export const ROOM_LOOK_MS = 20;
+/** How long a version that was loaded on demand stays at least. */
+export const STAYS_MS = 250;

@@ -117,6 +117,22 @@ export const MODEL_FLAGS = [
     'when polling: reload a version whose files changed',
   ),
   setting(
+    'control.loadMode',
+    'model-load-mode',
+    'MODE',
+    choice(['eager', 'lazy']),
+    'eager',
+    'eager: load models when they are found; lazy: with their first request',
+  ),
+  setting(
+    'control.modelsMemoryBytes',
+    'models-memory-limit',
+    'SIZE',
+    { kind: 'size' },
+    0,
+    'memory for models, which lazy ones leave when others need it; 0: what --memory-limit leaves',
+  ),
+  setting(
     'control.transition',
     'version-transition',
     'POLICY',

@@ -14,7 +14,9 @@ export type ServerValue =
   | 'threads_http'
   | `certificate_${'http' | 'grpc' | 'admin'}`
   | `problems_${'unserved' | 'warning' | 'note'}`
-  | 'looks';
+  | 'looks'
+  | `demand_${'served' | 'loaded' | 'bytes' | 'loads'}`
+  | `demand_${'failures' | 'refusals' | 'evictions' | 'wait_ms'}`;
 
 /** An image's pixels row by row, from the top; channels interleaved. */
 export interface DecodedImage {
@@ -78,6 +80,13 @@ export interface NativeBinding {
   load(spec: Uint8Array): number;
   unload(handle: number): number;
   publishRoutes(table: Uint8Array): number;
+  /** The link's ticket is the handle. */
+  reserveModel(spec: Uint8Array): number;
+  putModel(handle: number, place: number): number;
+  evictModel(handle: number): number;
+  refuseModel(handle: number, code: number, message: Buffer): number;
+  /** Completes with handles, as u32. */
+  takeAsked(): number;
   /** Statistics of these models; empty = all. */
   stats(handles: Uint32Array): number;
   metrics(kind: number): number;

@@ -7,12 +7,16 @@ import type {
   LoadedModel,
   ModelRoute,
   ModelSpec,
+  PlaceControl,
+  PlaceSpec,
   CudaRegion,
   SharedRegion,
   SharedRegions,
 } from '../model/engine-api.js';
+import type { ServalError } from '../base/errors.js';
 import { SHARED_REGIONS_MAX } from '../base/limits.js';
 import { readModelInfo, readStats, writeModelSpec, writeRoutes } from './flat.js';
+import type { NativeBinding } from './binding.js';
 import { Isolation } from './isolated.js';
 import { openLink, type EngineOptions } from './open-link.js';
 import type { EngineLink } from './link.js';
@@ -22,13 +26,13 @@ import type { MessageProtocol } from '../model/request-kinds.js';
 /** This thread's part of the engine. */
 export interface Engine {
   readonly link: EngineLink;
-  readonly control: EngineControl;
+  readonly control: EngineControl & PlaceControl;
   readonly regions: SharedRegions;
   readonly isolation: Isolation;
   close(): void;
 }
 
-class NativeControl implements EngineControl {
+class NativeControl implements EngineControl, PlaceControl {
   /** Handles of the models that were loaded here and not unloaded. */
   readonly #handles = new Set<number>();
   /** Folders that isolated models are loaded from, by handle. */
@@ -55,16 +59,56 @@ class NativeControl implements EngineControl {
     for (const handle of this.#handles) void this.unload(handle).catch(() => undefined);
   }
 
-  async unload(handle: number): Promise<void> {
+  unload(handle: number): Promise<void> {
+    this.#handles.delete(handle);
+    return this.#release(handle, (native) => native.unload(handle));
+  }
+
+  reserve(spec: PlaceSpec): number {
+    const { name, version, queueRequestsMax, priorityLevels, defaultPriority } = spec;
+    const { queuePolicy, priorityPolicies } = spec;
+    const bytes = writeModelSpec({
+      ...{ name, version, backend: 'null' },
+      ...(queueRequestsMax !== undefined && { queueRequestsMax }),
+      ...(priorityLevels !== undefined && { priorityLevels }),
+      ...(defaultPriority !== undefined && { defaultPriority }),
+      ...(queuePolicy && { queuePolicy }),
+      ...(priorityPolicies && { priorityPolicies }),
+    });
+    const place = this.link.readTicket((native) => native.reserveModel(bytes));
+    this.#handles.add(place);
+    return place;
+  }
+
+  put(handle: number, place: number): void {
+    this.link.run((native) => native.putModel(handle, place));
     this.#handles.delete(handle);
     const folder = this.#folders.get(handle);
     this.#folders.delete(handle);
+    if (folder !== undefined) this.#folders.set(place, folder);
+  }
+
+  evict(place: number): Promise<void> {
+    return this.#release(place, (native) => native.evictModel(place));
+  }
+
+  refuse(place: number, { code, message }: ServalError): void {
+    this.link.run((native) => native.refuseModel(place, code, Buffer.from(message)));
+  }
+
+  asked(): Promise<readonly number[]> {
+    return promised(
+      this.link,
+      (native) => native.takeAsked(),
+      (bytes) => Array.from({ length: bytes.length / 4 }, (_, at) => bytes.readUInt32LE(at * 4)),
+    );
+  }
+
+  async #release(handle: number, call: (native: NativeBinding) => number): Promise<void> {
+    const folder = this.#folders.get(handle);
+    this.#folders.delete(handle);
     try {
-      await promised(
-        this.link,
-        (native) => native.unload(handle),
-        () => undefined,
-      );
+      await promised(this.link, call, () => undefined);
     } finally {
       if (folder !== undefined) await rm(folder, { recursive: true, force: true });
     }

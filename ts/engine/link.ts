@@ -172,6 +172,12 @@ export class EngineLink {
     if (code !== ErrorCode.Ok) throw failure(code, this.#answer(), this.#jsonBytes());
   }
 
+  /** Makes a call whose result is the ticket's word. Throws ServalError. */
+  readTicket(call: (native: NativeBinding) => number): number {
+    this.run(call);
+    return this.#ticket();
+  }
+
   /** Makes a call that answers on return, and copies the answer. Throws ServalError. */
   read(call: (native: NativeBinding) => number): Buffer {
     this.run(call);

@@ -1,5 +1,6 @@
 // The native engine's interface for TypeScript: the contract of ts/engine/engine.ts. Control plane
 // here; the per-request calls are in ts/engine/link.ts.
+import type { ServalError } from '../base/errors.js';
 import type * as engine from '../base/generated/engine.js';
 import type { VerificationMode } from './platforms.js';
 import type { MessageProtocol } from './request-kinds.js';
@@ -214,4 +215,36 @@ export interface EngineControl {
   ): Promise<Uint8Array>;
   /** Statistics of these models, or of all. */
   stats(handles?: readonly number[]): engine.EngineStats;
+}
+
+/** The part of a specification that a place needs. */
+export type PlaceSpec = Pick<
+  ModelSpec,
+  | 'name'
+  | 'version'
+  | 'queueRequestsMax'
+  | 'priorityLevels'
+  | 'defaultPriority'
+  | 'queuePolicy'
+  | 'priorityPolicies'
+>;
+
+/**
+ * The engine's calls for models that are served but not loaded. Such a model has a place: the
+ * handle that its routes name, for as long as it is served. Its requests wait there.
+ */
+export interface PlaceControl {
+  /** Makes a place for the model. Errors: InvalidArgument (queue policy). */
+  reserve(spec: PlaceSpec): number;
+  /**
+   * Gives a loaded model the place, with the requests that wait there; its own handle is gone.
+   * Errors: ModelNotFound: the place was unloaded meanwhile.
+   */
+  put(handle: number, place: number): void;
+  /** Unloads the model at the place, which stays; settles when its memory is released. */
+  evict(place: number): Promise<void>;
+  /** Answers the requests that wait at the place; the next one asks again. */
+  refuse(place: number, error: ServalError): void;
+  /** Settles with the places that requests wait at, as soon as there are any. */
+  asked(): Promise<readonly number[]>;
 }

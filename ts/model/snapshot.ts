@@ -67,6 +67,12 @@ export interface TableDoc {
 /** TensorFlow Serving's states (ModelVersionStatus.State). */
 export type VersionState = 'START' | 'LOADING' | 'AVAILABLE' | 'UNLOADING' | 'END';
 
+/**
+ * Whether a version that loads on demand is loaded. unseen: it never was, so that nothing is known
+ * of its signatures; waiting: it was, and another model needed its memory.
+ */
+export type DemandState = 'unseen' | 'waiting' | 'loading' | 'loaded';
+
 /** One version of one model. `handle` is set (and signatures filled) while AVAILABLE. `version` is
  * decimal text: versions are int64 and must survive JSON. */
 export interface VersionSnapshot {
@@ -85,6 +91,8 @@ export interface VersionSnapshot {
   readonly signatureDefs?: SignatureDefs;
   /** Absent: not a tabular model. */
   readonly table?: TableDoc;
+  /** Set for a version that loads on demand: AVAILABLE, and its requests wait for the load. */
+  readonly demand?: DemandState;
   /** Triton's ModelConfig, completed from the model, as JSON text; "" unless AVAILABLE. */
   readonly configJson: string;
   /** From the start of the load until AVAILABLE, including warmup; 0 unless AVAILABLE. */

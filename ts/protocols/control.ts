@@ -2,6 +2,7 @@
 // The registry's thread serves them; other threads call through ts/server/admin/control-proxy.ts.
 // Control plane. Types only.
 import type { CudaRegion, SharedRegion } from '../model/engine-api.js';
+import type { ModelSnapshot } from '../model/snapshot.js';
 
 /** Triton's states. */
 export type RepositoryState = 'READY' | 'LOADING' | 'UNLOADING' | 'UNAVAILABLE';
@@ -77,6 +78,11 @@ export interface ModelControl extends SharedMemoryControl {
    * list is served.
    */
   reloadModels(config: Uint8Array): Promise<void>;
+  /**
+   * Loads a version that loads on demand; settles with its model once it is loaded. Errors:
+   * ModelNotFound; the load's own; MemoryFull: no other model can leave.
+   */
+  demand(model: string, version: string): Promise<ModelSnapshot>;
   /** Rereads configuration files and folders, as a poll does, and settles when done. */
   reload(): Promise<void>;
   /** The OpenAPI document as JSON text: of all models, or of one ("" = all). Errors:

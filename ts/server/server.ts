@@ -31,7 +31,11 @@ import { bytesReadByProcess, TerminalLine } from './start/terminal-line.js';
 import type { RegistrySnapshot } from '../model/snapshot.js';
 import { chooseHttpListener, type HttpListenerKind } from '../listeners/http/kind.js';
 import type { ServerTls } from '../listeners/tls/settings.js';
-import { defaultMemoryLimit, readMemoryFacts } from '../config/values/memory-limit.js';
+import {
+  defaultMemoryLimit,
+  modelsMemoryLimit,
+  readMemoryFacts,
+} from '../config/values/memory-limit.js';
 import { Traces } from './observe/tracing/traces.js';
 import { servalVersion } from '../base/version.js';
 import { RequestLog } from './observe/request-log/request-log.js';
@@ -255,9 +259,19 @@ function makeRegistry(
     loadRetries: control.loadRetries,
     loadRetryMs: control.loadRetryMs,
     publicText,
+    places: engine.control,
+    countDemand: (value, change) => engine.link.serverValue(`demand_${value}`, change, true),
+    memoryBytes: modelsMemory(config),
     loadLine: loadLineOf(config),
     ...(config.modelWarmup ? { prepare: warmUp } : {}),
   });
+}
+
+/** --models-memory-limit; by default what the limit of requests leaves. */
+function modelsMemory({ control, memoryLimitBytes }: Config): number {
+  if (control.modelsMemoryBytes > 0) return control.modelsMemoryBytes;
+  const facts = readMemoryFacts();
+  return modelsMemoryLimit(facts, memoryLimitBytes || defaultMemoryLimit(facts));
 }
 
 /** The progress line, if the log goes to a terminal. */

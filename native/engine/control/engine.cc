@@ -10,6 +10,7 @@
 #include "engine/control/metrics.h"
 #include "engine/control/request_log/batch.h"
 #include "engine/control/spec/codec.h"
+#include "engine/model/absent.h"
 #include "engine/model/refusals.h"
 #include "engine/model/running_scope.h"
 #include "engine/model/serve.h"
@@ -163,6 +164,19 @@ Result<std::vector<std::shared_ptr<BackendModel>>> Engine::load_replicas(const M
   return replicas;
 }
 
+ModelServices Engine::model_services() {
+  return {&access_log_,
+          options_.records,
+          budget_.get(),
+          &timer_,
+          options_.start_thread,
+          &tracer_,
+          &request_log_,
+          &shared_regions_,
+          &trimmer_,
+          options_.isolate_wait_ms * kNsPerMs};
+}
+
 Result<std::shared_ptr<Model>> Engine::load_model(ModelSpec spec) {
   const uint64_t start = now_ns();
   Result<std::vector<std::shared_ptr<BackendModel>>> replicas = load_replicas(spec);
@@ -177,12 +191,9 @@ Result<std::shared_ptr<Model>> Engine::load_model(ModelSpec spec) {
   std::lock_guard lock(mutex_);
   auto next = std::make_shared<Published>(*published_);
   const uint32_t handle = next_handle_++;
-  auto model = std::make_shared<Model>(
-      handle, std::move(spec), std::move(replicas.value()), std::move(shapes.value()), load_us,
-      ModelServices{&access_log_, options_.records, budget_.get(), &timer_, options_.start_thread,
-                    &tracer_, &request_log_, &shared_regions_, &trimmer_,
-                    options_.isolate_wait_ms * kNsPerMs},
-      std::move(finding));
+  auto model = std::make_shared<Model>(handle, std::move(spec), std::move(replicas.value()),
+                                       std::move(shapes.value()), load_us, model_services(),
+                                       std::move(finding));
   model->trace_sampler().store(tracer_.sampler_of(model->spec().name));
   next->models = published_->models.with(handle, model);
   publish_next(std::move(next));
@@ -206,30 +217,43 @@ void Engine::run_load(ModelSpec spec, Request& request) {
 }
 
 void Engine::unload(uint32_t handle, Request& request, std::shared_ptr<Home> home) {
+  start_unload(handle, false, request, std::move(home));
+}
+
+void Engine::start_unload(uint32_t handle, bool keeps_place, Request& request,
+                          std::shared_ptr<Home> home) {
   request.home = std::move(home);
-  const bool started = unloads_.start([this, handle, &request] { run_unload(handle, request); });
+  const bool started = unloads_.start(
+      [this, handle, keeps_place, &request] { run_unload(handle, keeps_place, request); });
   if (!started) finish_request(request, no_thread("unload"));
 }
 
-// Publishes without the model, then waits until nobody else holds it: listeners drop what they
-// hold when poked, requests drop the model when they are released.
-void Engine::run_unload(uint32_t handle, Request& request) {
+// Publishes without the model, or with an absent one in its place, then waits until nobody else
+// holds it: listeners drop what they hold when poked, requests drop the model when they are
+// released.
+void Engine::run_unload(uint32_t handle, bool keeps_place, Request& request) {
   std::shared_ptr<Model> model;
   {
     std::lock_guard lock(mutex_);
-    if (const std::shared_ptr<Model>* found = published_->find(handle)) {
+    const std::shared_ptr<Model>* found = published_->find(handle);
+    if (found != nullptr && !(keeps_place && (*found)->is_absent())) {
       model = *found;
       auto next = std::make_shared<Published>(*published_);
-      next->models = published_->models.with(handle, nullptr);
+      next->models = published_->models.with(
+          handle, keeps_place
+                      ? make_absent_model(handle, model->spec(), model_services(), asked_models_)
+                      : nullptr);
       publish_next(std::move(next));
     }
   }
   if (model == nullptr) {
-    finish_request(request, make_error(ErrorCode::ModelNotFound,
-                                       "unload: no model has handle " + std::to_string(handle)));
+    finish_request(request,
+                   make_error(ErrorCode::ModelNotFound,
+                              "unload: no loaded model has handle " + std::to_string(handle)));
     return;
   }
   model->running().end_warm_ups(EndCause::Unloaded);
+  if (model->is_absent()) model->refuse_waiting();
   poke_lanes();
   const uint64_t limit_ns = now_ns() + static_cast<uint64_t>(options_.unload_ms_max) * 1'000'000;
   bool ended = false;

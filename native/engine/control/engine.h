@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/memory_budget.h"
+#include "engine/control/asked_models.h"
 #include "engine/control/metrics.h"
 #include "engine/control/task_threads.h"
 #include "engine/model/model.h"
@@ -59,6 +60,20 @@ class Engine : public std::enable_shared_from_this<Engine> {
   // of the model are ended at once; requests that run longer than EngineOptions::unload_ms_max, and
   // those queued after them, end with ModelNotReady. Errors (by completion): model_not_found.
   void unload(uint32_t handle, Request& request, std::shared_ptr<Home> home);
+  // Publishes a model that is not loaded (absent.h) by the name, version and queue of `spec`.
+  // Returns its handle.
+  uint32_t reserve(const ModelSpec& spec);
+  // Gives a loaded model the handle of an absent one, whose waiting requests it gets; the handle
+  // that it had is free. Errors: model_not_found (one of the two), invalid_argument (the one at
+  // `place` is loaded).
+  Status put(uint32_t handle, uint32_t place);
+  // Unloads a model as unload() does, but keeps its handle: an absent model takes its place.
+  void evict(uint32_t handle, Request& request, std::shared_ptr<Home> home);
+  // Answers the requests that wait for an absent model with the error. Errors: model_not_found.
+  Status refuse_waiting(uint32_t handle, const Error& error);
+  // Completes with the handles (u32) of absent models that have requests, as soon as there are any;
+  // with none when it is cancelled. One request at a time.
+  void take_asked(Request& request, std::shared_ptr<Home> home);
   void publish_routes(RouteChange change);
   // Runs one request message on every session of a loaded model; completes with the last session's
   // response. Not counted in statistics. Moves from `message`. Errors (by completion):
@@ -99,7 +114,10 @@ class Engine : public std::enable_shared_from_this<Engine> {
 
  private:
   void run_load(ModelSpec spec, Request& request);
-  void run_unload(uint32_t handle, Request& request);
+  void run_unload(uint32_t handle, bool keeps_place, Request& request);
+  void start_unload(uint32_t handle, bool keeps_place, Request& request,
+                    std::shared_ptr<Home> home);
+  ModelServices model_services();
   Status run_warm_up(uint32_t handle, Protocol protocol, std::span<const uint8_t> message,
                      Request& request);
   void run_metrics(MetricsKind kind, Request& request);
@@ -119,6 +137,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   DeadlineTimer timer_;
   InlineWatch inline_watch_;
   std::map<std::string, std::unique_ptr<Backend>, std::less<>> backends_;  // fixed from the start
+  AskedModels asked_models_;
   std::atomic<uint64_t> epoch_{0};
   std::mutex mutex_;
   std::shared_ptr<const Published> published_;  // guarded by mutex_

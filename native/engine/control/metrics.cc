@@ -23,6 +23,8 @@ std::vector<Model*> counted_models(const Published& published) {
   std::vector<Model*> models;
   std::map<std::pair<std::string_view, int64_t>, size_t> places;
   published.models.each([&](Model& model) {
+    // Thousands may be absent, most without a request.
+    if (model.is_absent() && model.counters().requests_queued.load() == 0) return;
     const ModelSpec& spec = model.spec();
     const auto [place, fresh] = places.try_emplace({spec.name, spec.version}, models.size());
     if (fresh) {

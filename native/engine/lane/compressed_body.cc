@@ -89,6 +89,10 @@ void CompressedBodies::decompress_and_push(Request& request, Coding coding) {
     const RequestQueue::Push pushed = push_request(model, request, Entry::First);
     if (pushed == RequestQueue::Push::Taken) return;
     const bool closed = pushed == RequestQueue::Push::Closed;
+    if (closed && model->is_absent()) {
+      request.again = true;
+      return complete_one(request);
+    }
     if (!closed) state_.engine->server_stats().add(ServerValue::RefusedQueueFull, 1);
     done = not_taken(*model, request, closed);
   }

@@ -39,12 +39,19 @@ size_t Lane::take_completed(std::span<Request*> out) {
     const size_t taken = state_.completions.take(out);
     size_t count = 0;
     for (Request* request : out.first(taken)) {
+      if (request->again && goes_on(*request)) continue;
       if (request->group != nullptr) request = tasks_.finish(*request);
       if (request != nullptr) out[count++] = request;
     }
     // Nothing else would wake the thread for the remaining requests.
     if (count != 0 || taken == 0) return count;
   }
+}
+
+// For a request that waited for its model's load. False: it ended.
+bool Lane::goes_on(Request& request) {
+  return request.protocol == Protocol::TfMultiInference ? tasks_.begin_again(request)
+                                                        : queueing_.push_again(request);
 }
 
 void Lane::release_taken(uint32_t ticket) {

@@ -97,6 +97,8 @@ class Lane {
   void close();
 
  private:
+  bool goes_on(Request& request);
+
   LaneState state_;
   ArrivalTraces traces_;
   ErrorReplies replies_;

@@ -76,11 +76,36 @@ Status Queueing::push(Request& request, const std::shared_ptr<Model>& model) {
   }
   state_.completions.add_working(-1);
   const bool closed = pushed == RequestQueue::Push::Closed;
+  if (closed && model->is_absent() && find_successor(request)) return push(request, request.model);
   if (!closed) {
     model->counters().queue_full.fetch_add(1, std::memory_order_relaxed);
     state_.engine->server_stats().add(ServerValue::RefusedQueueFull, 1);
   }
   return not_taken(*model, request, closed);
+}
+
+bool Queueing::find_successor(Request& request) {
+  const std::shared_ptr<Model>* found = state_.published().find(request.model->handle());
+  if (found == nullptr || *found == request.model) return false;
+  request.model = *found;
+  return true;
+}
+
+bool Queueing::push_again(Request& request) {
+  request.again = false;
+  request.stage = Request::Stage::Queued;
+  request.wait_until_ns = 0;
+  request.home = state_.home;
+  Status pushed = client_left();
+  if (!request.cancel.cancelled()) {
+    pushed = find_successor(request) ? push(request, request.model)
+                                     : Status(unloaded_waiting(*request.model));
+  }
+  if (pushed.ok()) return true;
+  end_request(*request.model, request, pushed);
+  request.home.reset();
+  request.stage = Request::Stage::Taken;
+  return false;
 }
 
 bool Queueing::withdraw(Request& request) {

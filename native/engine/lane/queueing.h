@@ -26,6 +26,12 @@ class Queueing {
   // recycled: don't touch it. Errors, after which the caller still owns the request: queue_full,
   // model_not_ready.
   Status push(Request& request, const std::shared_ptr<Model>& model);
+  // Replaces the request's model, which was not loaded, by the one that took its place. The lane's
+  // list of models may be replaced. False: it was unloaded.
+  bool find_successor(Request& request);
+  // Puts a request that waited for its model's load (Request::again) into the loaded model's queue.
+  // Returns false if it ended instead, with its outcome stored.
+  bool push_again(Request& request);
   // Ends a request whose client left. Returns true if it was waiting and is released; otherwise a
   // completion follows.
   bool withdraw(Request& request);

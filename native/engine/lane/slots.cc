@@ -60,6 +60,7 @@ Request* RequestSlots::open() {
   request->schedule = SchedulePolicy();
   request->deadline_ns = 0;
   request->wait_until_ns = 0;
+  request->again = false;
   request->died = false;
   request->cancel.reset();
   ++tickets_open_;

@@ -50,6 +50,7 @@ Answer Tasks::accept(const Arrival& arrival) {
   if (!handle.ok()) return replies_.answer(arrival, handle.error());
   const std::shared_ptr<Model>* model = state_.published().find(handle.value());
   if (model == nullptr) return replies_.answer(arrival, gone(handle.value()));
+  if ((*model)->is_absent()) return wait_for_load(arrival, *model);
   if (Status checked = check_tf_tasks(tasks, (*model)->signatures()); !checked.ok()) {
     explain_signature(**model, checked.error());
     return replies_.answer(arrival, checked.error(), handle.value());
@@ -107,11 +108,23 @@ Answer Tasks::queue(const Arrival& arrival, const std::shared_ptr<Model>& model,
   const Result<Request*> accepted = queueing_.accept(arrival);
   if (!accepted.ok()) return replies_.answer(arrival, accepted.error(), model->handle());
   Request& whole = *accepted.value();
+  if (queue_all(whole, model, first, arrival.timeout_us, spent_ns)) {
+    return {ErrorCode::Ok, true, state_.slots.ticket_of(whole)};
+  }
+  copy_error(whole, state_.slots.first());
+  state_.slots.release(whole);
+  return {state_.slots.first().code, false, 0};
+}
+
+// Queues the tasks from `first` on; the results of those before are in slot 0. Returns false if the
+// request ended, with its error stored.
+bool Tasks::queue_all(Request& whole, const std::shared_ptr<Model>& model, size_t first,
+                      uint64_t timeout_us, uint64_t spent_ns) {
   const auto group = std::make_shared<TaskGroup>();
   const ByteBuffer& results = state_.slots.first().response;
   whole.response.clear();
   Status begun = read_tf_tasks(whole.bytes(), group->tasks);
-  if (begun.ok() && !whole.response.append(results.data(), results.size())) {
+  if (begun.ok() && first > 0 && !whole.response.append(results.data(), results.size())) {
     begun = make_error(ErrorCode::MemoryFull, "out of memory for a response of " +
                                                   std::to_string(results.size()) + " bytes");
   }
@@ -122,16 +135,54 @@ Answer Tasks::queue(const Arrival& arrival, const std::shared_ptr<Model>& model,
   whole.queued = Stopwatch();
   whole.stage = Request::Stage::Tasks;
   for (size_t at = first; at < group->tasks.size() && begun.ok(); ++at) {
-    begun = queue_one(group, at, model, arrival.timeout_us, spent_ns);
+    begun = queue_one(group, at, model, timeout_us, spent_ns);
   }
-  if (begun.ok()) return {ErrorCode::Ok, true, state_.slots.ticket_of(whole)};
+  if (begun.ok()) return true;
   put_error(begun.error(), whole);
   whole.code = begun.error().code;
   end(*group);
-  if (group->working != 0) return {ErrorCode::Ok, true, state_.slots.ticket_of(whole)};
-  copy_error(whole, state_.slots.first());
-  state_.slots.release(whole);
+  return group->working != 0;
+}
+
+// The tasks need the model's signatures: the whole request waits for them.
+Answer Tasks::wait_for_load(const Arrival& arrival, const std::shared_ptr<Model>& model) {
+  const Result<Request*> accepted = queueing_.accept(arrival);
+  if (!accepted.ok()) return replies_.answer(arrival, accepted.error(), model->handle());
+  Request& request = *accepted.value();
+  queueing_.begin(request, model, arrival, 0);
+  const Answer pending{ErrorCode::Ok, true, state_.slots.ticket_of(request)};
+  const Status pushed = queueing_.push(request, model);
+  if (pushed.ok()) return pending;
+  end_request(*request.model, request, pushed);
+  copy_error(request, state_.slots.first());
+  request.home.reset();
+  state_.slots.release(request);
   return {state_.slots.first().code, false, 0};
+}
+
+bool Tasks::begin_again(Request& whole) {
+  whole.again = false;
+  Status begun = client_left();
+  if (!whole.cancel.cancelled()) {
+    begun = queueing_.find_successor(whole) ? read_tf_tasks(whole.bytes(), tasks_)
+                                            : Status(unloaded_waiting(*whole.model));
+  }
+  if (begun.ok()) {
+    begun = check_tf_tasks(tasks_, whole.model->signatures());
+    if (!begun.ok()) explain_signature(*whole.model, begun.error());
+  }
+  if (begun.ok()) {
+    const uint64_t now = now_ns();
+    const uint64_t left_us =
+        whole.deadline_ns == 0 ? 0 : (std::max(whole.deadline_ns, now + 1000) - now) / 1000;
+    const std::shared_ptr<Model> model = std::move(whole.model);
+    if (queue_all(whole, model, 0, left_us, 0)) return true;
+    whole.group.reset();
+    whole.stage = Request::Stage::Taken;
+    return false;
+  }
+  end_request(*whole.model, whole, begun);
+  return false;
 }
 
 // Errors: queue_full (no slot left, or the queue is full); model_not_ready.

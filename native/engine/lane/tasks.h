@@ -47,6 +47,9 @@ class Tasks {
 
   // Accepts a MultiInferenceRequest that has arrived.
   Answer accept(const Arrival& arrival);
+  // Begins the tasks of a request that waited for its model's load. Returns false if it ended
+  // instead, with its outcome stored.
+  bool begin_again(Request& whole);
   // Ends a request whose client left. Returns true if it is released; otherwise its tasks run, and
   // a completion follows.
   bool cancel(Request& whole);
@@ -58,6 +61,9 @@ class Tasks {
   std::optional<Answer> run_here(const Arrival& arrival, Model& model, size_t& done);
   Answer queue(const Arrival& arrival, const std::shared_ptr<Model>& model, size_t first,
                uint64_t spent_ns);
+  bool queue_all(Request& whole, const std::shared_ptr<Model>& model, size_t first,
+                 uint64_t timeout_us, uint64_t spent_ns);
+  Answer wait_for_load(const Arrival& arrival, const std::shared_ptr<Model>& model);
   Status queue_one(const std::shared_ptr<TaskGroup>& group, size_t at,
                    const std::shared_ptr<Model>& model, uint64_t timeout_us, uint64_t spent_ns);
   void end(TaskGroup& group);

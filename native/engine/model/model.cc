@@ -8,6 +8,7 @@
 
 #include "backend/isolated/isolated.h"
 #include "base/clock.h"
+#include "engine/model/absent.h"
 #include "engine/model/batcher.h"
 #include "engine/model/instance.h"
 #include "engine/model/queued.h"
@@ -158,7 +159,24 @@ StatsReading Model::read_stats() {
   return reading;
 }
 
+void Model::hand_over() {
+  for (Request* request : queue_.close()) {
+    request->again = true;
+    complete_one(*request);
+  }
+}
+
+// Asks again from here on: a request that enters the queue meanwhile is refused too, or asks.
+void Model::refuse_all(const Error& error) {
+  asked_.store(false);
+  for (Request* request : queue_.strand()) finish_refused(*this, *request, error);
+}
+
 void Model::attend() {
+  if (services_.absent != nullptr) {
+    if (!asked_.exchange(true)) services_.absent->asked(handle());
+    return;
+  }
   if (!queue_.claim_consumer()) [[likely]]
     return;
   const std::string problem = start_instance();

@@ -27,6 +27,7 @@
 
 namespace serval {
 
+class AbsentModels;
 class Batcher;
 class TraceSampler;
 class Tracer;
@@ -97,6 +98,7 @@ struct ModelServices {
   const SharedRegions* shared_regions = nullptr;  // regions that requests may name; null = none
   MemoryTrimmer* trimmer = nullptr;               // receives long runs; null = none
   uint64_t process_wait_ns = 0;  // how long a request waits for its model's process; 0 = not at all
+  AbsentModels* absent = nullptr;  // of a model that is not loaded (absent.h), else null
 };
 
 class Model final : public Timed {
@@ -109,7 +111,9 @@ class Model final : public Timed {
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
 
-  uint32_t handle() const { return handle_; }
+  uint32_t handle() const { return handle_.load(std::memory_order_relaxed); }
+  // Gives it the handle of the absent model whose place it takes. Before it gets requests.
+  void set_handle(uint32_t handle) { handle_.store(handle, std::memory_order_relaxed); }
   const ModelSpec& spec() const { return spec_; }
   const std::string& version_text() const { return version_text_; }
   size_t replica_count() const { return replicas_.size(); }
@@ -158,9 +162,18 @@ class Model final : public Timed {
   // The error for a request whose model's process did not return in time. Any thread.
   Error outage();
 
+  // Whether it is not loaded: requests wait until the loaded model takes its place.
+  bool is_absent() const { return services_.absent != nullptr; }
+  // Gives the waiting requests of an absent model back to their lanes, which look for the model
+  // that took its place. Any thread.
+  void hand_over();
+  // Answers the waiting requests of an absent model with the error; the next one asks again. Any
+  // thread.
+  void refuse_all(const Error& error);
+
   // Starts an instance thread if the waiting requests need one more; if none can be started and
   // there is no other instance, answers the waiting requests with that error. Call after a push and
-  // before the queue's notify(); any thread but an instance's.
+  // before the queue's notify(); any thread but an instance's. An absent model asks to be loaded.
   void attend();
   // Calls attend() and wakes a waiting instance.
   void wake();
@@ -175,7 +188,7 @@ class Model final : public Timed {
   uint64_t expire() override;
 
  private:
-  const uint32_t handle_;
+  std::atomic<uint32_t> handle_;
   ModelSpec spec_;  // constant after construction
   const std::string version_text_;
   std::vector<std::unique_ptr<Replica>> replicas_;  // fixed from the start
@@ -207,8 +220,9 @@ class Model final : public Timed {
   void run_place(size_t index);
 
   std::mutex places_mutex_;
-  std::deque<Place> places_;  // guarded by places_mutex_
-  bool stopped_ = false;      // guarded by places_mutex_
+  std::deque<Place> places_;        // guarded by places_mutex_
+  bool stopped_ = false;            // guarded by places_mutex_
+  std::atomic<bool> asked_{false};  // of an absent model: a request waits
 
   std::mutex hold_mutex_;
   // Guarded by hold_mutex_: when the queue was held, and the counts of requests then.

@@ -58,6 +58,8 @@ struct Request {
   // Set once it waits for its model's process: the now_ns() until which it does. 0 = it did not
   // wait.
   uint64_t wait_until_ns = 0;
+  // Waited for a model that was not loaded and now has another in its place: not finished.
+  bool again = false;
   bool died = false;  // was in flight when its model's process ended; does not run a third time
 
   ErrorCode code = ErrorCode::Ok;

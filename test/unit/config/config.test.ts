@@ -134,6 +134,8 @@ test('defaults are those of the issue', async () => {
       fileSystemPollSeconds: 1,
       settleMs: 1000,
       reloadChangedVersions: true,
+      loadMode: 'eager',
+      modelsMemoryBytes: 0,
       transition: 'availability',
       labelsForUnavailable: true,
       loadRetries: 0,
@@ -257,6 +259,7 @@ test('accepts every flag with "=", with a space, with underscores', async () => 
     'allow-random': 'false',
     'model-cache': 'cache',
     ...{ isolate: 'a,b', 'isolate-wait-ms': '0', 'cuda-graphs': 'false' },
+    ...{ 'model-load-mode': 'lazy', 'models-memory-limit': '2G' },
   };
   const untested = SERVE_FLAGS.map((row) => row.name).filter(
     (name) => !(name in values) && !ELSEWHERE.has(name),
@@ -311,6 +314,8 @@ test('accepts every flag with "=", with a space, with underscores', async () => 
       fileSystemPollSeconds: -1,
       settleMs: 15,
       reloadChangedVersions: false,
+      loadMode: 'lazy',
+      modelsMemoryBytes: 2 ** 31,
       transition: 'resource',
       labelsForUnavailable: false,
       loadRetries: 16,

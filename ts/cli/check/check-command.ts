@@ -86,6 +86,7 @@ function loadsOf(engine: Engine, config: Config): Loads {
     clock: SYSTEM_CLOCK,
     prepare: config.modelWarmup ? prepare : undefined,
     line: undefined,
+    places: undefined,
     isWanted: () => true,
   });
 }

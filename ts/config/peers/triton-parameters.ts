@@ -24,6 +24,9 @@ export const TRITON_PARAMETERS: Readonly<Record<string, FieldRow>> = {
   ...works('isolation', 'isolation_group'),
   ...works('serval.split', 'serval.pad_inner', 'serval.allowed_rows', 'serval.allow_random'),
   ...works('serval.retry'),
+  ...works('load_mode'),
+  ...works('pin'),
+  ...works('min_idle_seconds'),
 };
 
 /** Parameters of the null backend only. */

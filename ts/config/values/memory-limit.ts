@@ -1,4 +1,5 @@
-// The default of --memory-limit: half of the memory that the process may still use at startup. The
+// The defaults of --memory-limit, half of the memory that the process may still use at startup, and
+// of --models-memory-limit, the other half. The
 // bound is the cgroup (a container's limit), the address space (ulimit -v) or the machine. Control
 // plane, start-up only. Source: Linux cgroups v1 and v2, proc(5).
 import { readFileSync } from 'node:fs';
@@ -15,12 +16,22 @@ export interface MemoryFacts {
   readonly mappedBytes: number;
 }
 
-/** Returns half of what remains of the tightest limit, at least MEMORY_LIMIT_MIN. */
-export function defaultMemoryLimit(facts: MemoryFacts): number {
-  const left = Math.min(
+/** Returns the remainder of the tightest limit. */
+function memoryLeft(facts: MemoryFacts): number {
+  return Math.min(
     Math.min(facts.cgroupBytes, facts.machineBytes) - facts.residentBytes,
     facts.addressBytes - facts.mappedBytes,
   );
+}
+
+/** Returns what the limit of requests leaves for models; at least 0. */
+export function modelsMemoryLimit(facts: MemoryFacts, requestBytes: number): number {
+  return Math.max(0, memoryLeft(facts) - requestBytes);
+}
+
+/** Returns half of what remains of the tightest limit, at least MEMORY_LIMIT_MIN. */
+export function defaultMemoryLimit(facts: MemoryFacts): number {
+  const left = memoryLeft(facts);
   return Number.isFinite(left)
     ? Math.max(MEMORY_LIMIT_MIN, Math.floor(left / 2))
     : Number.MAX_SAFE_INTEGER;

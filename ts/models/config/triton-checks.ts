@@ -69,6 +69,9 @@ const PARAMETERS: Readonly<Record<string, TextRule>> = {
   'serval.pad_inner': bool(),
   'serval.allow_random': bool(),
   'serval.retry': bool(),
+  load_mode: oneOf('eager', 'lazy'),
+  pin: bool(),
+  min_idle_seconds: whole(86_400),
   'serval.allowed_rows': {
     expected: 'row counts such as "1,2,4", or "any"',
     fits: (t) => t === ANY_ROWS || ROWS_TEXT.test(t),

@@ -37,6 +37,16 @@ export interface DesiredVersion {
   readonly config?: TritonConfig | undefined;
   /** Why the version is not loaded at all. */
   readonly problem?: string | undefined;
+  /** Set if the version loads with its first request. */
+  readonly demand?: DemandRules | undefined;
+}
+
+/** When a version that loads on demand may leave for another one. */
+export interface DemandRules {
+  /** Never. */
+  readonly pin: boolean;
+  /** Not before it had no request for this long. */
+  readonly minIdleMs: number;
 }
 
 /** A desired model. Without versions it is known and never ready. */
@@ -61,6 +71,8 @@ export interface SpecSettings {
   readonly savedModelTags: readonly string[];
   /** --allow-random. Absent: yes. */
   readonly allowRandom?: boolean;
+  /** --model-load-mode. Absent: eager. */
+  readonly loadMode?: 'eager' | 'lazy';
 }
 
 export function desiredModel(
@@ -71,6 +83,7 @@ export function desiredModel(
 ): DesiredModel {
   const { config, problem } = model.config;
   const configRevision = revisionOf(config) + (model.config.schema?.revision ?? '');
+  const demand = demandOf(config, settings.loadMode);
   const versions = model.versions.map(
     (one): DesiredVersion => ({
       version: one.version,
@@ -81,11 +94,22 @@ export function desiredModel(
       folder: one.folder,
       config,
       problem: problem || one.problem || undefined,
+      ...(demand && { demand }),
     }),
   );
   // A configuration error explains more than the missing files that result from it.
   const missing = versions.length > 0 ? '' : problem || wrongWith(model).join('; ');
   return { name: model.name, versions, labels, required, problem: missing };
+}
+
+/** undefined: the model loads when it is found. */
+function demandOf(
+  config: TritonConfig | undefined,
+  mode: SpecSettings['loadMode'],
+): DemandRules | undefined {
+  if ((parameterOf(config, 'load_mode') || mode) !== 'lazy') return undefined;
+  const idleSeconds = Number(parameterOf(config, 'min_idle_seconds'));
+  return { pin: isTrue(parameterOf(config, 'pin')), minIdleMs: idleSeconds * 1000 };
 }
 
 /**

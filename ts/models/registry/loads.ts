@@ -3,7 +3,7 @@
 import { ErrorCode, ServalError, reasonOf } from '../../base/errors.js';
 import type { Logger } from '../../base/logger.js';
 import { checkAgainstModel, completeConfig } from '../config/triton-model.js';
-import type { EngineControl, LoadedModel } from '../../model/engine-api.js';
+import type { EngineControl, LoadedModel, PlaceControl } from '../../model/engine-api.js';
 import type { Clock } from './clock.js';
 import { againstRows } from '../../model/rows-text.js';
 import type { Prepare } from '../warmup/prepare.js';
@@ -13,6 +13,24 @@ import { LoadedLines } from './loaded-lines.js';
 import type { DesiredServable } from './servables.js';
 import type { ServableId } from './lifecycle.js';
 import { deepFreeze, type Servable } from './snapshot-build.js';
+
+/** A version that was never loaded. */
+const UNSEEN: Omit<LoadedModel, 'handle'> = {
+  signatures: [],
+  producer: '',
+  graphName: '',
+  description: '',
+  domain: '',
+  modelVersion: '0',
+  metadata: {},
+  fileBytes: 0,
+  loadUs: 0,
+  providers: [],
+  batchMode: 'off',
+  inputsBatchable: false,
+  batchProof: 'untried',
+  batchFinding: '',
+};
 
 /** Counts since the start. */
 export interface RegistryCounters {
@@ -27,6 +45,8 @@ export interface LoadsOptions {
   readonly clock: Clock;
   readonly prepare: Prepare | undefined;
   readonly line: LoadLine | undefined;
+  /** Loads versions on demand; undefined: every version loads when it is found. */
+  readonly places: PlaceControl | undefined;
   /** Whether the version is still desired. */
   readonly isWanted: (id: Pick<ServableId, 'name' | 'key'>) => boolean;
 }
@@ -54,8 +74,49 @@ export class Loads {
     this.#failed({ model: name, version }, desired.problem ?? '');
   }
 
-  /** Returns the version's new state: AVAILABLE, or END with the reason. Never rejects. */
+  /**
+   * Returns the version's new state: AVAILABLE, or END with the reason. A version that loads on
+   * demand only gets its place. Never rejects.
+   */
   async load(servable: Servable): Promise<Partial<Servable>> {
+    const { places } = this.#options;
+    if (places !== undefined && servable.desired.demand !== undefined) {
+      await Promise.resolve(); // LOADING is published first, or in a burst soon after
+      return this.#reserve(servable, places);
+    }
+    return this.#load(servable);
+  }
+
+  #reserve(servable: Servable, places: PlaceControl): Partial<Servable> {
+    const { name, desired } = servable;
+    try {
+      const loaded = { ...UNSEEN, handle: places.reserve(desired.spec) };
+      return { state: 'AVAILABLE', loaded, configJson: '', loadMs: 0, demand: 'unseen' };
+    } catch (error) {
+      const { code, message } = asServalError(error);
+      this.#failed({ model: name, version: desired.version }, message);
+      return this.#ended(servable, code, message);
+    }
+  }
+
+  /** Loads into the place of a version that loads on demand. Returns as load() does. */
+  async loadInto(servable: Servable, place: number): Promise<Partial<Servable>> {
+    const { places } = this.#options;
+    const result = await this.#load(servable);
+    const { loaded } = result;
+    if (loaded === undefined || places === undefined) return result;
+    try {
+      places.put(loaded.handle, place);
+    } catch (error) {
+      // It was unloaded meanwhile.
+      await this.#discard(loaded, { model: servable.name, version: servable.desired.version });
+      const { code, message } = asServalError(error);
+      return this.#ended(servable, code, message);
+    }
+    return { ...result, loaded: deepFreeze({ ...loaded, handle: place }), demand: 'loaded' };
+  }
+
+  async #load(servable: Servable): Promise<Partial<Servable>> {
     const { engine, logger, clock, line } = this.#options;
     const { name, desired } = servable;
     const fields = { model: name, version: desired.version };
@@ -85,16 +146,15 @@ export class Loads {
       const isKnown = servable.failures > 0 && this.#reasons.get(servable.key) === message;
       this.#reasons.set(servable.key, message);
       this.#failed({ ...fields, ...retryOf(servable) }, message, isKnown);
-      return {
-        state: 'END',
-        errorCode: code,
-        errorMessage: message,
-        failures: servable.failures + 1,
-        failedAtMs: clock.nowMs(),
-      };
+      return this.#ended(servable, code, message);
     } finally {
       progress.end();
     }
+  }
+
+  #ended({ failures }: Servable, errorCode: ErrorCode, errorMessage: string): Partial<Servable> {
+    const failedAtMs = this.#options.clock.nowMs();
+    return { state: 'END', errorCode, errorMessage, failures: failures + 1, failedAtMs };
   }
 
   /** Aborts the preparation of versions that are no longer wanted. */
@@ -107,7 +167,7 @@ export class Loads {
   /** Returns the version's new state, always END. Never rejects. */
   async unload({ name, key, desired, loaded }: Servable): Promise<Partial<Servable>> {
     const fields = { model: name, version: desired.version };
-    const ended = { state: 'END', unloaded: true, loaded: undefined } as const;
+    const ended = { state: 'END', unloaded: true, loaded: undefined, demand: undefined } as const;
     this.#reasons.delete(key);
     const error = loaded && (await this.#discard(loaded, fields));
     if (error !== undefined)

@@ -5,8 +5,8 @@
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import { ENDED_VERSIONS_MAX, LOADS_AT_ONCE } from '../../base/limits.js';
 import type { Logger } from '../../base/logger.js';
-import type { EngineControl } from '../../model/engine-api.js';
-import type { RegistrySnapshot } from '../../model/snapshot.js';
+import type { EngineControl, PlaceControl } from '../../model/engine-api.js';
+import type { ModelSnapshot, RegistrySnapshot } from '../../model/snapshot.js';
 import { SYSTEM_CLOCK, type Clock } from './clock.js';
 import { isSettled, isWanted, nextRetryMs, nextActions, whenToPublish } from './decisions.js';
 import type { Awaited, DecisionRules, RegistryView } from './decisions.js';
@@ -15,6 +15,8 @@ import { indexModels, Servables, type Wanted } from './servables.js';
 import type { LifecycleAction, Transition } from './lifecycle.js';
 import type { LoadLine } from './load-line.js';
 import { type Prepare } from '../warmup/prepare.js';
+import { OnDemand, type DemandValue } from './demand/on-demand.js';
+import { findModel } from './snapshot-build.js';
 import { Loads, type RegistryCounters } from './loads.js';
 import { Publisher } from './publisher.js';
 import type { SnapshotListener } from './subscribers.js';
@@ -32,6 +34,12 @@ export interface RegistryOptions {
   readonly loadRetryMs?: number;
   readonly clock?: Clock;
   readonly prepare?: Prepare;
+  /** Loads versions on demand; without it every version loads when it is found. */
+  readonly places?: PlaceControl;
+  /** Counts for the server's metrics. */
+  readonly countDemand?: (value: DemandValue, change: number) => void;
+  /** Bytes of models above which versions that load on demand leave. Default: no limit. */
+  readonly memoryBytes?: number;
   /** Shows long loads; without it they are logged. */
   readonly loadLine?: LoadLine | undefined;
   /** Makes texts fit for clients of the engine; default: unchanged. */
@@ -56,6 +64,7 @@ export class Registry {
   readonly #servables: Servables;
   readonly #loads: Loads;
   readonly #publisher: Publisher;
+  readonly #onDemand: OnDemand | undefined;
   /** Something differs from the snapshot. */
   #isDue = false;
   /** Unloads that begin after the due snapshot is published and acknowledged. */
@@ -85,9 +94,32 @@ export class Registry {
       clock,
       prepare,
       line: options.loadLine,
+      places: options.places,
       isWanted: (id) => isWanted(this.#view, id),
     });
     this.#publisher = new Publisher(engine, logger, clock, options.publicText);
+    const { places, memoryBytes = Infinity } = options;
+    this.#onDemand =
+      places &&
+      new OnDemand({
+        places,
+        logger,
+        clock,
+        memoryBytes,
+        loadsAtOnce: this.#rules.loadsAtOnce,
+        readStats: (handles) => engine.stats(handles).models,
+        servables: () => [...this.#servables.byName.values()].flat(),
+        find: (id) => this.#servables.find(id),
+        load: (servable, place) => this.#loads.loadInto(servable, place),
+        changed: (id, change) => {
+          this.#servables.change(id, change);
+          this.#isDue = true;
+          this.#pump(false);
+        },
+        isDraining: () => this.#draining,
+        publicText: options.publicText ?? ((text) => text),
+        count: options.countDemand ?? ((): void => undefined),
+      });
   }
 
   /**
@@ -108,6 +140,21 @@ export class Registry {
       const { version } = one.desired;
       return { version, code: one.errorCode, message: one.errorMessage };
     });
+  }
+
+  /**
+   * Loads a version that loads on demand; settles with its model once every listener knows it.
+   * Errors: ModelNotFound; those of OnDemand.demand().
+   */
+  async demand(name: string, version: string): Promise<ModelSnapshot> {
+    const servable = this.#servables
+      .of(name)
+      .find((one) => one.desired.version === version && one.demand !== undefined);
+    if (servable !== undefined) await this.#onDemand?.demand(servable);
+    await this.#publish();
+    const model = findModel(this.snapshot, name);
+    if (model !== undefined) return model;
+    throw new ServalError(ErrorCode.ModelNotFound, `model '${name}' is not served any more`);
   }
 
   /**
@@ -248,7 +295,10 @@ export class Registry {
   async #move(id: LifecycleAction, how: 'load' | 'unload'): Promise<void> {
     const servable = this.#servables.find(id);
     if (servable === undefined) return;
-    this.#servables.change(id, await this.#loads[how](servable));
+    if (how === 'unload') this.#onDemand?.forget(servable);
+    const change = await this.#loads[how](servable);
+    this.#servables.change(id, change);
+    if (change.demand !== undefined) this.#onDemand?.serve(id, change);
     this.#isDue = true;
     this.#pump(false);
   }

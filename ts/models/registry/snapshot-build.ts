@@ -5,6 +5,7 @@ import type { LoadedModel, ModelRoute } from '../../model/engine-api.js';
 import type { DesiredModel, DesiredVersion } from './desired.js';
 import { applyLabels } from './labels.js';
 import type {
+  DemandState,
   ModelSnapshot,
   RegistrySnapshot,
   SignatureInfo,
@@ -30,6 +31,8 @@ export interface Servable {
   /** Failed loads so far; Infinity if no load can help. */
   readonly failures: number;
   readonly failedAtMs: number;
+  /** Set while a version that loads on demand is AVAILABLE. */
+  readonly demand?: DemandState | undefined;
 }
 
 export interface SnapshotInputs {
@@ -152,6 +155,7 @@ function buildVersion(servable: Servable, others: readonly Servable[]): VersionS
     signatures: serving === undefined ? [] : shownSignatures(serving),
     ...(serving?.signatureDefs === undefined ? {} : { signatureDefs: serving.signatureDefs }),
     ...(serving?.table === undefined ? {} : { table: serving.table }),
+    ...(serving !== undefined && servable.demand !== undefined && { demand: servable.demand }),
     configJson: serving === undefined ? '' : servable.configJson,
     loadMs: serving === undefined ? 0 : servable.loadMs,
   };

@@ -16,6 +16,7 @@ import type {
 import { PromiseTarget } from '../../engine/promised.js';
 import { ofCall, type Route } from '../../listeners/http/listener.js';
 import { BodyRoute, type Answer } from '../rest/body-route.js';
+import { afterLoad, seenVersion, unlessUnseen } from '../needs-load.js';
 import { lookUp } from '../v2/lookup.js';
 import type { V2Context } from '../v2/rest.js';
 import { answerWith, decodedName, failV2, wrongMethod } from '../v2/rest-replies.js';
@@ -27,7 +28,10 @@ const CSV_UTF8_TYPE = `${CSV_TYPE}; charset=utf-8`;
 const FRAME_URL = /^\/models\/([^/]+)\/transform$/;
 const CSV_URL = /^\/v2\/models\/([^/]+)(?:\/versions\/([^/]+))?\/csv$/;
 
-type FrameContext = Pick<V2Context, 'link' | 'bodyBytesMax' | 'inflatedBytesMax' | 'held'>;
+type FrameContext = Pick<
+  V2Context,
+  'link' | 'bodyBytesMax' | 'inflatedBytesMax' | 'held' | 'control'
+>;
 
 /** A request to a model's version, and the signal that its client has left. */
 interface Question {
@@ -63,14 +67,17 @@ function routeOf(
   make: Make,
   isCsv: boolean,
 ): Route {
+  const found = (now: RegistrySnapshot): VersionSnapshot =>
+    tableVersion(now, name, versionText, isCsv);
   try {
-    const table = tableVersion(snapshot, name, versionText, isCsv);
+    const table = unlessUnseen(() => found(snapshot));
     const bodyBytesMax = Math.min(context.bodyBytesMax, FRAME_BODY_BYTES_MAX);
     const inflatedBytesMax = Math.min(context.inflatedBytesMax, FRAME_BODY_BYTES_MAX);
     const limits = { bodyBytesMax, inflatedBytesMax, held: context.held };
-    return new BodyRoute(limits, failV2, (body, query, left) =>
-      make(textOf(body), { version: table, outputs: outputsOf(query), left }),
-    );
+    return new BodyRoute(limits, failV2, async (body, query, left) => {
+      const version = table ?? (await afterLoad(context.control, snapshot, found));
+      return make(textOf(body), { version, outputs: outputsOf(query), left });
+    });
   } catch (error) {
     return answerWith(() => {
       throw error;
@@ -79,8 +86,8 @@ function routeOf(
 }
 
 /**
- * Errors: those of lookUp(); ModelNotReady; InvalidArgument: the model is not tabular, and the
- * request is not CSV.
+ * Errors: those of lookUp(); ModelNotReady; NeedsLoad; InvalidArgument: the model is not tabular,
+ * and the request is not CSV.
  */
 function tableVersion(
   snapshot: RegistrySnapshot,
@@ -90,7 +97,7 @@ function tableVersion(
 ): VersionSnapshot {
   const { version, reason } = lookUp(snapshot, name, versionText);
   if (version === undefined) throw new ServalError(ErrorCode.ModelNotReady, reason);
-  if (version.table !== undefined || isCsv) return version;
+  if (seenVersion(name, version).table !== undefined || isCsv) return version;
   throw new ServalError(
     ErrorCode.InvalidArgument,
     `model '${name.slice(0, 256)}' does not accept frames: only Spark, MLeap and PMML models do`,

@@ -4,6 +4,8 @@ import { ErrorCode, ServalError } from '../../base/errors.js';
 import type { MessageProtocol } from '../../model/request-kinds.js';
 import { readError } from '../../engine/missing.js';
 import type { CompletionTarget } from '../../engine/link.js';
+import type { RegistrySnapshot } from '../../model/snapshot.js';
+import { afterLoad, type Demand } from '../needs-load.js';
 import {
   thrownStatus,
   type EngineMethod,
@@ -38,6 +40,19 @@ export function answering(
     }
     reply(null, response);
   };
+}
+
+/** The same for an answer that may need a model's load. */
+export function answeringSeen(
+  demand: Demand,
+  snapshot: () => RegistrySnapshot,
+  answer: (snapshot: RegistrySnapshot, message: Buffer) => Buffer,
+  statusOf: StatusOf = inferStatus,
+): GrpcUnaryHandler {
+  return answeringLater(
+    (message) => afterLoad(demand, snapshot(), (now) => answer(now, message)),
+    statusOf,
+  );
 }
 
 /** The asynchronous form. Work continues if the client leaves. */

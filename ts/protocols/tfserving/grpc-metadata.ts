@@ -25,6 +25,7 @@ import type {
   TensorInfoDoc,
   VersionSnapshot,
 } from '../../model/snapshot.js';
+import { seenVersion } from '../needs-load.js';
 import { echoed } from '../request-text.js';
 import { findServable, signatureDocs } from './documents.js';
 import { messageBuffer, readRequest, requireSpec } from './grpc-spec.js';
@@ -126,7 +127,7 @@ export function modelMetadata(snapshot: RegistrySnapshot, message: Buffer): Buff
   if (spec === undefined) requireSpec(spec);
   checkFields(fields);
   const named = requireSpec(spec);
-  const version = findServable(snapshot, named);
+  const version = seenVersion(named.name, findServable(snapshot, named));
   const writer = new ProtobufWriter();
   writer.message(GET_MODEL_METADATA_RESPONSE.modelSpec, (one) =>
     writeModelSpec(one, named.name, version.version, ''),

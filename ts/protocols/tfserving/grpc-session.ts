@@ -16,9 +16,10 @@ import { TF_PREDICT } from '../../model/request-kinds.js';
 import { ProtobufWriter } from '../../protobuf/writer.js';
 import { writeModelSpec, type ModelSpecMessage } from '../../protobuf/serving-messages.js';
 import type { WireReader } from '../../protobuf/reader.js';
-import type { SignatureDefDoc, VersionSnapshot } from '../../model/snapshot.js';
+import type { RegistrySnapshot, SignatureDefDoc, VersionSnapshot } from '../../model/snapshot.js';
 import type { GrpcUnaryHandler } from '../../listeners/grpc/call.js';
 import { callTimeoutUs, InferCall, statusOfThrown } from '../grpc/unary.js';
+import { afterLoad, seenVersion, unlessUnseen } from '../needs-load.js';
 import { echoed } from '../request-text.js';
 import { findServable, signatureDocs } from './documents.js';
 import {
@@ -233,20 +234,29 @@ function earlier(a: number, b: number): number {
   return Math.min(a, b);
 }
 
-export function sessionRun({ snapshot, infer }: ServingOptions): GrpcUnaryHandler {
+export function sessionRun({ snapshot, infer, control }: ServingOptions): GrpcUnaryHandler {
   const explained = explainingStatus(snapshot);
   return (call, reply) => {
-    try {
-      const run = readSessionRun(call.request);
-      const version = findServable(snapshot(), run.spec);
+    const submit = (run: SessionRun, version: VersionSnapshot): void => {
       const match = findMatch(version, run);
       const leftUs = earlier(callTimeoutUs(call), run.timeoutMs * MILLISECOND_US);
       const target = new InferCall(call, reply, explained, (response) =>
         sessionResponse(run, match, response),
       );
       target.infer(infer, predictRequest(run, version, match), TF_PREDICT, leftUs);
+    };
+    const failed = (error: unknown): void => reply(statusOfThrown(error, explained));
+    try {
+      const run = readSessionRun(call.request);
+      const find = (now: RegistrySnapshot): VersionSnapshot =>
+        seenVersion(run.spec.name, findServable(now, run.spec));
+      const version = unlessUnseen(() => find(snapshot()));
+      if (version !== undefined) return submit(run, version);
+      afterLoad(control, snapshot(), find)
+        .then((loaded) => submit(run, loaded))
+        .catch(failed);
     } catch (error) {
-      reply(statusOfThrown(error, explained));
+      failed(error);
     }
   };
 }

@@ -11,7 +11,7 @@ import {
   TF_REGRESS,
 } from '../../model/request-kinds.js';
 import type { GrpcService } from '../../listeners/grpc/call.js';
-import { answering, answeringLater, engineMethod } from '../grpc/unary.js';
+import { answering, answeringSeen, answeringLater, engineMethod } from '../grpc/unary.js';
 import { modelMetadata } from './grpc-metadata.js';
 import { modelStatus, reloadConfig } from './grpc-models.js';
 import { sessionRun } from './grpc-session.js';
@@ -41,7 +41,7 @@ export function servingServices(options: ServingOptions): readonly GrpcService[]
     {
       name: PREDICTION_SERVICE,
       unary: {
-        GetModelMetadata: answering((message) => modelMetadata(snapshot(), message), servingStatus),
+        GetModelMetadata: answeringSeen(options.control, snapshot, modelMetadata, servingStatus),
       },
       streams: {},
       calls: {

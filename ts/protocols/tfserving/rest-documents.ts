@@ -18,6 +18,7 @@ import {
   statusVersions,
   type ServableTarget,
 } from './documents.js';
+import { seenVersion } from '../needs-load.js';
 import { listPage } from '../rest/model-list.js';
 import { tensorProtoJson } from './tensor-json.js';
 
@@ -106,7 +107,7 @@ function signatureEntry(signature: SignatureDefDoc): object {
  */
 export function v1MetadataJson(snapshot: RegistrySnapshot, target: V1Target): string {
   requireName(target.name);
-  const version = findServable(snapshot, target);
+  const version = seenVersion(target.name, findServable(snapshot, target));
   const signatures = signatureDocs(version).map(([name, doc]) => [name, signatureEntry(doc)]);
   return document({
     model_spec: { name: target.name, signature_name: '', version: version.version },

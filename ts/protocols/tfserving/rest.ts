@@ -21,6 +21,8 @@ import {
   type InferState,
   type RestContext,
 } from '../rest/infer.js';
+import type { Demand } from '../needs-load.js';
+import { SeenDocument } from '../rest/seen-document.js';
 import { findServable, withBlockedReason, QUEUE_FULL } from './documents.js';
 import { v1ListJson, v1MetadataJson, v1StatusJson } from './rest-documents.js';
 
@@ -30,6 +32,10 @@ const POST_URL = new RegExp(`^/v1/models/${NAME}${WHICH}:(classify|regress|predi
 const GET_URL = new RegExp(`^/v1/models(?:/${NAME})?${WHICH}(/metadata)?$`, 'i');
 const LIST_URL = /^\/v1\/models$/i;
 const METADATA_MODEL = /^\/v1\/models\/metadata$/i;
+export interface V1Context extends RestContext {
+  readonly control: Demand;
+}
+
 const VERBS: Readonly<Record<string, number>> = {
   predict: V1_PREDICT,
   classify: V1_CLASSIFY,
@@ -50,10 +56,13 @@ function decoded(text: string): string {
   }
 }
 
-function malformed(head: RequestHead): ServalError {
-  const query = head.query();
-  const url = query === '' ? head.path() : `${head.path()}?${query}`;
-  return new ServalError(ErrorCode.InvalidArgument, `Malformed request: ${head.method()} ${url}`);
+function malformed(method: string, path: string, query: string): ServalError {
+  const url = query === '' ? path : `${path}?${query}`;
+  return new ServalError(ErrorCode.InvalidArgument, `Malformed request: ${method} ${url}`);
+}
+
+function malformedHead(head: RequestHead): ServalError {
+  return malformed(head.method(), head.path(), head.query());
 }
 
 /** predict, classify and regress. Exactly one of `version` and `lookupError` is set. */
@@ -68,7 +77,7 @@ class V1InferRoute extends InferRoute {
   }
 
   protected readHead(head: RequestHead): void {
-    if (head.query() !== '') throw malformed(head);
+    if (head.query() !== '') throw malformedHead(head);
   }
 
   protected succeed({ exchange }: InferState, body: Uint8Array): void {
@@ -90,34 +99,31 @@ class V1InferRoute extends InferRoute {
   }
 }
 
-function documentRoute({ snapshot, shown }: ListenerSnapshots, path: string): Route {
-  return new DocumentRoute((head, exchange) => {
-    exchange.isConstant = true;
-    try {
-      if (LIST_URL.test(path)) {
-        exchange.send(200, JSON_TYPE, v1ListJson(shown, head.query()));
-        return;
-      }
-      const match = head.query() === '' ? GET_URL.exec(path) : null;
-      if (match === null) throw malformed(head);
-      const [, name = '', version, label, metadata] = match;
-      // The match is greedy upstream: /v1/models/metadata is a model of that name.
-      const bare = METADATA_MODEL.test(path);
-      const target = {
-        name: bare ? 'metadata' : decoded(name),
-        version,
-        label: label === undefined ? undefined : decoded(label),
-      };
-      const text =
-        metadata === undefined || bare
-          ? v1StatusJson(shown, target)
-          : v1MetadataJson(snapshot, target);
-      exchange.send(200, JSON_TYPE, text);
-    } catch (error) {
-      if (!(error instanceof ServalError)) throw error;
-      fail(exchange, error.code, error.message);
-    }
-  });
+function documentText({ snapshot, shown }: ListenerSnapshots, path: string, query: string): string {
+  if (LIST_URL.test(path)) return v1ListJson(shown, query);
+  const match = query === '' ? GET_URL.exec(path) : null;
+  if (match === null) throw malformed('GET', path, query);
+  const [, name = '', version, label, metadata] = match;
+  // The match is greedy upstream: /v1/models/metadata is a model of that name.
+  const bare = METADATA_MODEL.test(path);
+  const target = {
+    name: bare ? 'metadata' : decoded(name),
+    version,
+    label: label === undefined ? undefined : decoded(label),
+  };
+  return metadata === undefined || bare
+    ? v1StatusJson(shown, target)
+    : v1MetadataJson(snapshot, target);
+}
+
+function documentRoute(
+  demand: Demand,
+  { snapshot, shown }: ListenerSnapshots,
+  path: string,
+): Route {
+  const make = (now: RegistrySnapshot, query: string): string =>
+    documentText({ snapshot: now, shown }, path, query);
+  return new SeenDocument(demand, snapshot, fail, make, true);
 }
 
 function inferRoute(context: RestContext, snapshot: RegistrySnapshot, path: string): Route {
@@ -126,7 +132,7 @@ function inferRoute(context: RestContext, snapshot: RegistrySnapshot, path: stri
   // The verb is matched in any case, but only its lower-case form is valid.
   if (match === null || verb !== verb.toLowerCase()) {
     return new DocumentRoute((head, exchange) => {
-      const error = malformed(head);
+      const error = malformedHead(head);
       fail(exchange, error.code, error.message);
     });
   }
@@ -144,20 +150,20 @@ function inferRoute(context: RestContext, snapshot: RegistrySnapshot, path: stri
 
 /** The route of a URL under /v1/. The listener caches it until the snapshot changes. */
 export function v1Route(
-  context: RestContext,
+  context: V1Context,
   snapshots: ListenerSnapshots,
   method: string,
   path: string,
 ): Route {
   if (method === 'POST') return ofCall(INFERENCE, inferRoute(context, snapshots.snapshot, path));
-  if (method === 'GET') return ofCall(METADATA, documentRoute(snapshots, path));
+  if (method === 'GET') return ofCall(METADATA, documentRoute(context.control, snapshots, path));
   const route = new DocumentRoute((head, exchange) => {
     if (method === 'OPTIONS') {
       const fromBrowser = /https?:\/\//.test(head.header('origin'));
       exchange.send(fromBrowser ? 200 : 400, JSON_TYPE, '');
       return;
     }
-    const error = malformed(head);
+    const error = malformedHead(head);
     fail(exchange, error.code, error.message);
   });
   return ofCall(METADATA, route);

@@ -14,6 +14,7 @@ import type {
 import { modelProblem, versionProblem, withReasons } from '../../models/registry/snapshot-build.js';
 import { canonicalVersion, echoed } from '../request-text.js';
 import { listPage } from '../rest/model-list.js';
+import { seenVersion } from '../needs-load.js';
 import { lookUp } from './lookup.js';
 
 export const SERVER_NAME = 'serval';
@@ -94,7 +95,7 @@ export function modelMetadata(
 ): ModelMetadata {
   const { model, version, reason } = lookUp(snapshot, name, versionText);
   if (version === undefined) throw new ServalError(ErrorCode.ModelNotReady, reason);
-  const signature = defaultOf(version.signatures);
+  const signature = defaultOf(seenVersion(name, version).signatures);
   const { inputs, optionalInputs = [] } = signature;
   return {
     name: model.name,
@@ -186,7 +187,7 @@ export function modelConfigJson(
 ): string {
   const { version, reason } = lookUp(snapshot, name, versionText);
   if (version === undefined) throw new ServalError(ErrorCode.ModelNotReady, reason);
-  if (version.configJson !== '') return version.configJson;
+  if (seenVersion(name, version).configJson !== '') return version.configJson;
   throw new ServalError(
     ErrorCode.Internal,
     `model '${echoed(name)}' version ${version.version} is served without a configuration`,

@@ -35,6 +35,7 @@ import {
   wrongKind,
   type ControlParameters,
 } from './control.js';
+import { afterLoad } from '../needs-load.js';
 import { modelConfigJson } from './documents.js';
 import { SHARED_MEMORY_KINDS, sharedMemoryCalls } from './shared-memory/grpc.js';
 import { modelStatistics, statisticsTargets } from './statistics.js';
@@ -189,7 +190,9 @@ async function statistics(options: GrpcControlOptions, message: Buffer): Promise
 
 async function configMessage(options: GrpcControlOptions, message: Buffer): Promise<Buffer> {
   const { name, version } = readNameVersion(message, 'ModelConfigRequest');
-  const text = modelConfigJson(options.snapshot(), name, version);
+  const text = await afterLoad(options.control, options.snapshot(), (now) =>
+    modelConfigJson(now, name, version),
+  );
   const config = JSON.parse(text) as Readonly<Record<string, unknown>>;
   return new ProtobufWriter()
     .bytes(MODEL_CONFIG_RESPONSE.config, await options.encodeConfig(config))

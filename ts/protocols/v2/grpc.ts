@@ -9,7 +9,7 @@ import type { RegistrySnapshot } from '../../model/snapshot.js';
 import type { GrpcService } from '../../listeners/grpc/call.js';
 import type { EngineReadings } from '../engine-readings.js';
 import { inferStatus } from '../grpc/infer.js';
-import { answering, engineMethod, type StatusOf } from '../grpc/unary.js';
+import { answering, answeringSeen, engineMethod, type StatusOf } from '../grpc/unary.js';
 import {
   extensionsOf,
   SERVER_NAME,
@@ -95,7 +95,7 @@ export function inferenceService(options: InferenceServiceOptions): GrpcService 
         readEmpty(message, 'ServerMetadataRequest');
         return serverMetadata;
       }),
-      ModelMetadata: answering((message) => modelMetadataMessage(snapshot(), message)),
+      ModelMetadata: answeringSeen(options.control, snapshot, modelMetadataMessage),
       ...controlCalls(options),
     },
     streams: {},

@@ -15,6 +15,7 @@ import {
 } from '../../listeners/http/listener.js';
 import { LaterRoute } from '../rest/body-route.js';
 import type { EngineReadings } from '../engine-readings.js';
+import { SeenDocument, type MakeDocument } from '../rest/seen-document.js';
 import { countRefused, InferRoute, type InferState, type RestContext } from '../rest/infer.js';
 import {
   modelConfigJson,
@@ -138,7 +139,9 @@ function modelEndpoint(
 ): Endpoint {
   const name = decodedName(match[1] ?? '');
   const version = match[2] === undefined ? undefined : decodedName(match[2]);
-  const { healthBody, readings } = context;
+  const { healthBody, readings, control } = context;
+  const document = (make: MakeDocument, isConstant: boolean): Route =>
+    new SeenDocument(control, snapshot, failV2, make, isConstant);
   switch (match[3]) {
     case 'infer':
       return { call: INFERENCE, POST: () => inferRoute(context, snapshot, name, version) };
@@ -153,7 +156,7 @@ function modelEndpoint(
     case 'config':
       return {
         call: MODEL_CONFIG,
-        GET: () => answerWith(() => modelConfigJson(snapshot, name, version)),
+        GET: () => document((now) => modelConfigJson(now, name, version), false),
       };
     case 'stats':
       return {
@@ -163,7 +166,7 @@ function modelEndpoint(
     default:
       return {
         call: METADATA,
-        GET: () => answerWith(() => modelMetadataJson(snapshot, name, version), true),
+        GET: () => document((now) => modelMetadataJson(now, name, version), true),
       };
   }
 }

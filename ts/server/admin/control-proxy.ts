@@ -11,6 +11,7 @@ import type {
 } from '../../protocols/control.js';
 import { publicControl } from './public-text.js';
 import type { CudaRegion, SharedRegion } from '../../model/engine-api.js';
+import type { ModelSnapshot } from '../../model/snapshot.js';
 
 /** One call. `files` of a load: "version/file" and its bytes. */
 export type ControlCall =
@@ -23,6 +24,7 @@ export type ControlCall =
     }
   | { readonly method: 'unload'; readonly model: string; readonly unloadDependents: boolean }
   | { readonly method: 'reloadModels'; readonly config: Uint8Array }
+  | { readonly method: 'demand'; readonly model: string; readonly version: string }
   | { readonly method: 'reload' }
   | { readonly method: 'openApi'; readonly model: string }
   | { readonly method: 'logSettings' }
@@ -119,6 +121,10 @@ export class ControlProxy implements ModelControl {
     return this.#ask({ method: 'reloadModels', config: Uint8Array.from(config) }) as Promise<void>;
   }
 
+  demand(model: string, version: string): Promise<ModelSnapshot> {
+    return this.#ask({ method: 'demand', model, version }) as Promise<ModelSnapshot>;
+  }
+
   reload(): Promise<void> {
     return this.#ask({ method: 'reload' }) as Promise<void>;
   }
@@ -201,6 +207,8 @@ function run(control: ModelControl, call: ControlCall): Promise<unknown> {
       return control.unload(call.model, call.unloadDependents);
     case 'reloadModels':
       return control.reloadModels(call.config);
+    case 'demand':
+      return control.demand(call.model, call.version);
     case 'reload':
       return control.reload();
     case 'openApi':

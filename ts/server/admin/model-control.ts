@@ -12,7 +12,12 @@ import type { LogLevels, LogSwitches } from '../../base/logger.js';
 import type { ModelSource } from '../../models/registry/sources/model-source.js';
 import type { Registry } from '../../models/registry/registry.js';
 import { findModel, notReadyReason } from '../../models/registry/snapshot-build.js';
-import type { ModelSnapshot, VersionSnapshot, VersionState } from '../../model/snapshot.js';
+import type {
+  DemandState,
+  ModelSnapshot,
+  VersionSnapshot,
+  VersionState,
+} from '../../model/snapshot.js';
 import { compareVersions } from '../../model/version-policy.js';
 import { servalVersion } from '../../base/version.js';
 import type {
@@ -30,7 +35,7 @@ export interface ModelControlParts {
     ModelSource,
     'list' | 'load' | 'unload' | 'reload' | 'replaceModels' | 'entries'
   >;
-  readonly registry: Pick<Registry, 'snapshot'>;
+  readonly registry: Pick<Registry, 'snapshot' | 'demand'>;
   readonly mode: ModelControlMode;
   readonly levels: LogLevels;
   /** The log file; "" = stderr. */
@@ -49,6 +54,12 @@ const REPOSITORY_STATES: Readonly<Record<VersionState, RepositoryState>> = {
   AVAILABLE: 'READY',
   UNLOADING: 'UNLOADING',
   END: 'UNAVAILABLE',
+};
+const DEMAND_TEXTS: Readonly<Record<DemandState, string>> = {
+  unseen: 'on demand',
+  waiting: 'on demand',
+  loading: 'loading on demand',
+  loaded: '',
 };
 const UNLOADED = 'unloaded';
 const LOG_FORMATS = ['default', 'ISO8601'] as const;
@@ -117,6 +128,7 @@ export function createModelControl(parts: ModelControlParts): ModelControl {
       await refuseForeignLogs(models, source.entries, parts.requestLogFolder);
       await source.replaceModels(models);
     },
+    demand: (model, version) => registry.demand(model, version),
     reload: () => source.reload(),
     logSettings: () => Promise.resolve(logs.settings()),
     async updateLogSettings(change) {
@@ -185,9 +197,10 @@ function modelEntries(
     });
 }
 
-/** Why newer content of a serving version does not serve. */
+/** Why newer content of a serving version does not serve, or that it is not loaded yet. */
 function reasonOf(version: VersionSnapshot): string {
-  const { state, errorMessage } = version;
+  const { state, errorMessage, demand } = version;
+  if (demand !== undefined && errorMessage === '') return DEMAND_TEXTS[demand];
   if (state === 'START' || state === 'LOADING' || state === 'UNLOADING') return '';
   return errorMessage || notReadyReason(version);
 }

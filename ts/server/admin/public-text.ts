@@ -140,6 +140,7 @@ export function publicControl(control: ModelControl, shown: Shown): ModelControl
     load: (request) => control.load(request),
     unload: (model, unloadDependents) => control.unload(model, unloadDependents),
     reloadModels: (config) => control.reloadModels(config),
+    demand: (model, version) => control.demand(model, version),
     reload: () => control.reload(),
     openApi: (model) => control.openApi(model),
     sharedRegions: (name) => control.sharedRegions(name),

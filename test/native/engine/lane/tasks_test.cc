@@ -281,6 +281,30 @@ TEST_F(TasksTest, NamesThatAreMissingGoAsData) {
   EXPECT_EQ(outcome.text, "Input is empty.");
 }
 
+TEST_F(TasksTest, WaitForAModelThatIsNotLoaded) {
+  const ModelSpec spec = tasks_spec(ExecMode::Queued);
+  const uint32_t place = engine_->reserve(spec);
+  route("m", place);
+  const Answer answer = send(multi({"r", "c"}, {"1"}), 10'000'000);
+  const Answer wrong = send(multi({"c", "q"}, {"1"}));
+  const uint32_t handle = load(spec);
+  ASSERT_TRUE(engine_->put(handle, place).ok());
+  for (int i = 0; i < 2; ++i) {
+    Request* done = next();
+    ASSERT_NE(done, nullptr);
+    const bool is_wrong = lane_->slots().ticket_of(*done) == wrong.ticket;
+    EXPECT_EQ(done->code, is_wrong ? ErrorCode::InvalidArgument : ErrorCode::Ok) << text(*done);
+    if (!is_wrong) {
+      EXPECT_EQ(lane_->slots().ticket_of(*done), answer.ticket);
+    }
+    lane_->slots().release(*done);
+  }
+  EXPECT_EQ(lane_->slots().tickets_open(), 0u);
+  const uint32_t empty = engine_->reserve(spec);
+  route("m", empty);
+  EXPECT_EQ(finish(send(multi({"r", "c"}, {"1"}), 30'000)).code, ErrorCode::DeadlineExceeded);
+}
+
 TEST_F(TasksTest, UnloadingAndClosingEndThem) {
   const uint32_t handle = serve(tasks_spec(ExecMode::Queued, 2));
   const Answer answer = send(multi({"c", "r", "s"}, {kForever}));

@@ -1,5 +1,6 @@
 // The endpoints for frames: URLs, methods, errors, and the requests to the engine.
 import assert from 'node:assert/strict';
+import { FakeControl } from '../../server/admin/fake-control.js';
 import { test } from 'node:test';
 import { ErrorCode } from '../../../../ts/base/errors.js';
 import { V2_REST } from '../../../../ts/model/request-kinds.js';
@@ -67,11 +68,14 @@ async function post(
     bodyBytesMax: 1000,
     inflatedBytesMax: 1000,
     held: UNCOUNTED,
+    control,
   };
   const route = framesRoute(context, { snapshot, shown: snapshot }, method, path);
   assert.ok(route !== undefined, path);
   return ask(route, { method, path, query, body: [body] });
 }
+
+const control = new FakeControl();
 
 const FRAME = '{"schema":{"fields":[{"name":"x","type":"double"}]},"rows":[[1.0],[2.0]]}';
 
@@ -140,7 +144,7 @@ test('a client that leaves takes its request along', async () => {
       target.complete(ErrorCode.Cancelled, Buffer.from('the client cancelled the call'), 0);
     },
   } as Pick<EngineLink, 'infer' | 'cancel'> as EngineLink;
-  const context = { link, bodyBytesMax: 1000, inflatedBytesMax: 1000, held: UNCOUNTED };
+  const context = { link, bodyBytesMax: 1000, inflatedBytesMax: 1000, held: UNCOUNTED, control };
   for (const [path, body] of [
     ['/models/t/transform', FRAME],
     ['/v2/models/t/csv', 'x\n1\n'],
@@ -163,7 +167,13 @@ test('a client that leaves takes its request along', async () => {
 });
 
 test('other URLs are not ours', () => {
-  const context = { link: engine([]), bodyBytesMax: 1, inflatedBytesMax: 1, held: UNCOUNTED };
+  const context = {
+    link: engine([]),
+    bodyBytesMax: 1,
+    inflatedBytesMax: 1,
+    held: UNCOUNTED,
+    control,
+  };
   for (const path of ['/v2/models/t/infer', '/models/t', '/v2/models/t', '/models/a/b/transform']) {
     assert.equal(framesRoute(context, { snapshot, shown: snapshot }, 'POST', path), undefined);
   }

@@ -1,4 +1,5 @@
 // A ModelControl that records its calls and answers what the test sets.
+import type { ModelSnapshot } from '../../../../ts/model/snapshot.js';
 import type { CudaRegion, SharedRegion } from '../../../../ts/model/engine-api.js';
 import type {
   LoadModelRequest,
@@ -44,6 +45,8 @@ export class FakeControl implements ModelControl {
   readonly calls: unknown[][] = [];
   /** If set, the next call rejects with it. */
   error: Error | undefined;
+  /** The answer of demand(). */
+  demanded: ModelSnapshot | undefined;
   /** Called inside each call, so that a test may wait here. */
   gate: () => Promise<void> = () => Promise.resolve();
 
@@ -66,6 +69,10 @@ export class FakeControl implements ModelControl {
   }
   reloadModels(config: Uint8Array): Promise<void> {
     return this.#answer(undefined, 'reloadModels', Buffer.from(config).toString('hex'));
+  }
+  demand(model: string, version: string): Promise<ModelSnapshot> {
+    const demanded = this.demanded ?? ({ name: model, versions: [] } as unknown as ModelSnapshot);
+    return this.#answer(demanded, 'demand', model, version);
   }
   reload(): Promise<void> {
     return this.#answer(undefined, 'reload');

@@ -130,6 +130,7 @@ export class DesiredModels {
       defaultMaxBatchSize: this.#config.batching.defaultMaxBatchSize,
       savedModelTags: this.#config.savedModelTags,
       allowRandom: this.#config.allowRandom,
+      loadMode: this.#config.control.loadMode,
     };
     const desired = desiredModel(model, settings, labels?.labels ?? model.labels, required);
     this.#known.set(model, { labels, required, desired });

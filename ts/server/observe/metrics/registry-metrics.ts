@@ -44,6 +44,12 @@ interface VersionOf {
 const labels = ({ model, version }: VersionOf): string =>
   `model=${quoted(model.name)},version=${quoted(version.version)}`;
 
+/** TensorFlow Serving's states, and ON_DEMAND. */
+function stateOf({ state, demand }: VersionSnapshot): string {
+  if (demand === undefined || demand === 'loaded') return state;
+  return demand === 'loading' ? 'LOADING' : 'ON_DEMAND';
+}
+
 /** The lines to append; each ends with a newline. */
 export function registryMetrics(snapshot: RegistrySnapshot): string {
   const models = Object.values(snapshot.models);
@@ -53,7 +59,7 @@ export function registryMetrics(snapshot: RegistrySnapshot): string {
   const broken = versions.filter(({ version }) => failed(version));
   const state = versions
     .slice(0, LINES_MAX)
-    .map((one) => `{${labels(one)},state="${one.version.state}"} 1`);
+    .map((one) => `{${labels(one)},state="${stateOf(one.version)}"} 1`);
   const ready = models
     .slice(0, LINES_MAX)
     .map((model) => `{model=${quoted(model.name)}} ${model.defaultVersion === undefined ? 0 : 1}`);

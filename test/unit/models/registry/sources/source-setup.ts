@@ -64,6 +64,8 @@ export const CONFIG: SourceConfig = {
     fileSystemPollSeconds: 1,
     settleMs: 1000,
     reloadChangedVersions: true,
+    loadMode: 'eager',
+    modelsMemoryBytes: 0,
     transition: 'availability',
     labelsForUnavailable: true,
     loadRetries: 0,
