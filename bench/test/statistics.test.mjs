@@ -1,6 +1,7 @@
 // Tests the arithmetic of the table: medians, pairs, targets.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { idealHits, zipfDraws } from '../workloads/control/zipf.mjs';
 import {
   cpuValue,
   judge,
@@ -113,4 +114,22 @@ test('one rate gives a row for each percentile; only p99 has a target', () => {
       ['o-p99.9', 1, null],
     ],
   );
+});
+
+test('draws are the same in each run, and follow the distribution', () => {
+  const draws = zipfDraws(100, 20_000);
+  assert.deepEqual(zipfDraws(100, 20_000), draws);
+  assert.ok(draws.every((one) => Number.isInteger(one) && one >= 0 && one < 100));
+  const counts = [0, 1, 9].map((wanted) => draws.filter((one) => one === wanted).length);
+  const harmonic = 5.187;
+  for (const [i, rank] of [1, 2, 10].entries()) {
+    const expected = 20_000 / harmonic / rank;
+    assert.ok(Math.abs(counts[i] - expected) < 0.15 * expected, `${rank}: ${counts[i]}`);
+  }
+});
+
+test('an LRU drops what was used longest ago', () => {
+  assert.equal(idealHits([1, 2, 1, 3, 2, 1], 2), 1);
+  assert.equal(idealHits([1, 2, 1, 3, 1, 2], 3), 3);
+  assert.equal(idealHits([], 3), 0);
 });

@@ -258,5 +258,7 @@ export const DEMAND_RETRY_MAX_MS = 60_000;
 /** How long a load on demand waits until another version may leave, and how often it looks. */
 export const ROOM_WAIT_MS = 5000;
 export const ROOM_LOOK_MS = 20;
+/** Memory of a loaded model besides its weights: a session with its graph and kernels. */
+export const SESSION_BYTES = 150_000;
 /** How long a version that was loaded on demand stays at least. */
 export const STAYS_MS = 250;

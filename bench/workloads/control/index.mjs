@@ -3,6 +3,7 @@ import { health } from './health.mjs';
 import { idleModels } from './idle-models.mjs';
 import { manyModelsRows } from './many-models.mjs';
 import { metrics } from './metrics.mjs';
+import { onDemand } from './on-demand.mjs';
 import { overload } from './overload.mjs';
 import { reload } from './reload.mjs';
 import { traces } from './traces.mjs';
@@ -13,6 +14,7 @@ export const operation = [
   ...manyModelsRows,
   ...idleModels,
   ...reload,
+  ...onDemand,
   ...overload,
   ...health,
 ];

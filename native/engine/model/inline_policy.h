@@ -11,6 +11,7 @@
 #include <atomic>
 #include <bit>
 #include <cstdint>
+#include <memory>
 
 #include "backend/backend.h"
 #include "base/limits.h"
@@ -21,7 +22,9 @@ namespace serval {
 class InlinePolicy {
  public:
   InlinePolicy(ExecMode mode, int inline_us_max)
-      : mode_(mode), limit_ns_(static_cast<float>(inline_us_max) * 1000.0f) {}
+      : mode_(mode), limit_ns_(static_cast<float>(inline_us_max) * 1000.0f) {
+    if (mode == ExecMode::Auto) cells_ = std::make_unique<Cells>();
+  }
 
   bool run_inline(Protocol protocol, size_t body_bytes) const {
     if (mode_ != ExecMode::Auto) return mode_ == ExecMode::Inline;
@@ -36,7 +39,7 @@ class InlinePolicy {
   // Returns whether the policy needs run times: only Auto does.
   bool measures() const { return mode_ == ExecMode::Auto; }
 
-  // Records the service time of one request, wherever it ran.
+  // Records the service time of one request, wherever it ran. Only if measures().
   void record(Protocol protocol, size_t body_bytes, uint64_t service_ns) {
     Cell& at = cell(protocol, body_bytes);
     const auto sample = static_cast<float>(service_ns);
@@ -65,7 +68,7 @@ class InlinePolicy {
   };
   const Cell& cell(Protocol protocol, size_t body_bytes) const {
     const auto size = static_cast<size_t>(std::bit_width(body_bytes));
-    return cells_[static_cast<size_t>(protocol)][size < kSizes ? size : kSizes - 1];
+    return (*cells_)[static_cast<size_t>(protocol)][size < kSizes ? size : kSizes - 1];
   }
   Cell& cell(Protocol protocol, size_t body_bytes) {
     return const_cast<Cell&>(std::as_const(*this).cell(protocol, body_bytes));
@@ -73,7 +76,8 @@ class InlinePolicy {
 
   ExecMode mode_;
   float limit_ns_;
-  std::array<std::array<Cell, kSizes>, kProtocols> cells_;
+  using Cells = std::array<std::array<Cell, kSizes>, kProtocols>;
+  std::unique_ptr<Cells> cells_;  // null unless measures()
 };
 
 }  // namespace serval

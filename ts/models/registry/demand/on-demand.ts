@@ -8,6 +8,7 @@ import {
   DEMAND_RETRY_MS,
   ROOM_LOOK_MS,
   ROOM_WAIT_MS,
+  SESSION_BYTES,
 } from '../../../base/limits.js';
 import type { Logger } from '../../../base/logger.js';
 import type { ModelStats, PlaceControl } from '../../../model/engine-api.js';
@@ -54,7 +55,7 @@ export interface OnDemandOptions {
 interface Entry {
   readonly id: Pick<ServableId, 'name' | 'key'>;
   readonly place: number;
-  /** Measured at its last load, or the size of its files; 0 = not known yet. */
+  /** Bytes of its files, as known at its last load, and of its session; 0 = not known yet. */
   bytes: number;
   loading: Promise<void> | undefined;
   isLoaded: boolean;
@@ -201,7 +202,9 @@ export class OnDemand {
       throw new ServalError(ErrorCode.ModelNotFound, `model '${entry.id.name}' was unloaded`);
     }
     const before = servable.demand;
-    if (entry.bytes === 0) entry.bytes = await sizeOf(servable.desired.spec.path ?? '');
+    if (entry.bytes === 0) {
+      entry.bytes = SESSION_BYTES + (await sizeOf(servable.desired.spec.path ?? ''));
+    }
     const coming = entry.bytes;
     await this.#makeRoom(entry);
     let change: Partial<Servable>;
@@ -222,7 +225,7 @@ export class OnDemand {
       failures: 0,
       error: undefined,
     });
-    entry.bytes = Math.max(change.loaded?.fileBytes ?? 0, coming, 1);
+    entry.bytes = Math.max(SESSION_BYTES + (change.loaded?.fileBytes ?? 0), coming);
     if (this.#entries.get(entry.place) !== entry) return; // it was unloaded, as soon as it served
     this.#options.count('loaded', 1);
     this.#options.count('bytes', entry.bytes);
@@ -278,7 +281,7 @@ export class OnDemand {
   #eagerBytes(): number {
     let bytes = 0;
     for (const { demand, loaded } of this.#options.servables()) {
-      if (demand === undefined) bytes += loaded?.fileBytes ?? 0;
+      if (demand === undefined && loaded !== undefined) bytes += SESSION_BYTES + loaded.fileBytes;
     }
     return bytes;
   }
