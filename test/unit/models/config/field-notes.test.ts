@@ -393,6 +393,7 @@ test('in JSON, in a list, two of them', () => {
 
 /** A valid value if 1 is not one. */
 const PARAMETER_VALUES: Readonly<Record<string, string>> = {
+  load_mode: 'lazy',
   verification: 'warn',
   mode: 'echo',
   isolation: 'process',
