@@ -14,7 +14,7 @@ export function markdownTable([heading, ...rows]) {
   return [line(heading), line(heading.map(() => '---')), ...rows.map(line)].join('\n');
 }
 
-/** Where and when a run was made, in one paragraph. */
+/** Describes the machine and the time of a run, in one paragraph. */
 export function runText({ machine, options }) {
   const { cpu, cpus, kernel, node, commit, time, load1 } = machine;
   const busy =
@@ -99,7 +99,7 @@ export function serversOf({ rows }) {
   return [serval, ...others];
 }
 
-/** What charts.mjs draws of a run of the peers. */
+/** The groups of bars that charts.mjs draws for a run of the peers. */
 export function chartGroups(run) {
   return casesOf(run)
     .map((one) => ({

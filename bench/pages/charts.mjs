@@ -18,8 +18,10 @@ export function rateText(perSecond) {
 
 function bar({ title, kind, perSecond }, largest, y) {
   const width = Math.max(1, (perSecond / largest) * BARS_PX).toFixed(1);
-  const label = `<text x="${LABEL_PX - 8}" y="${y + 13}" text-anchor="end">${escapeXml(title)}</text>`;
-  const box = `<rect x="${LABEL_PX}" y="${y + 2}" width="${width}" height="${BAR_PX - 4}" fill="${COLOUR[kind]}"/>`;
+  const end = `x="${LABEL_PX - 8}" y="${y + 13}" text-anchor="end"`;
+  const label = `<text ${end}>${escapeXml(title)}</text>`;
+  const size = `width="${width}" height="${BAR_PX - 4}"`;
+  const box = `<rect x="${LABEL_PX}" y="${y + 2}" ${size} fill="${COLOUR[kind]}"/>`;
   const x = (LABEL_PX + Number(width) + 6).toFixed(1);
   return `${label}\n${box}\n<text x="${x}" y="${y + 13}">${rateText(perSecond)}/s</text>`;
 }

@@ -1,5 +1,5 @@
-// What every server is asked: the models, the bodies in each protocol, the checks of the responses,
-// the loads and the floors. Control plane; pure but for the loads.
+// The questions to every server: the models, the bodies in each protocol, the checks of the
+// responses, the loads and the floors. Control plane; pure but for the loads.
 import {
   bytesOf,
   floatsOf,

@@ -151,7 +151,7 @@ function launchTritonPython(place) {
   };
 }
 
-/** What one start of a peer needs to know is in `launch`; `protocols` are those of cases.mjs. */
+/** The peers that pip installs. `protocols` are those of cases.mjs. */
 export const PEERS = [
   {
     id: 'mlserver',

@@ -67,7 +67,7 @@ test('peers are selected by id; those of pip are the default; a wrong name lists
   assert.throws(() => selectCases('nothing'), /matches no case.*resnet-grpc/);
 });
 
-test('every peer with a container image has one; the others have a lock and name their package', () => {
+test('a peer has an image, or a lock file and the name of its package', () => {
   const locks = new URL('../../peers/requirements/', import.meta.url);
   for (const peer of PEERS) {
     assert.ok(existsSync(new URL(`${peer.environment ?? peer.id}.txt`, locks)), peer.id);
@@ -118,7 +118,7 @@ test("Triton's configuration names the tensors of the model", () => {
   assert.match(text, /instance_group \{ count: 2 kind: KIND_CPU \}/);
 });
 
-test('Docker gets the cores and read-only folders; without a daemon the error says what to do', () => {
+test('Docker gets cores and read-only folders; without a daemon, an error says what to do', () => {
   const mounts = [['/models', '/m']];
   const args = dockerRun({ name: 'n', image: 'i:1', cores: [0, 1], mounts, args: ['--x'] });
   const line = args.join(' ');
@@ -230,7 +230,7 @@ test('descendants are found by their parents, whatever a process is called', () 
   assert.deepEqual(descendants(2, parents), [2, 3, 4]);
 });
 
-// A server whose worker is a process of its own, as those of Python are.
+// A server with a second process, its worker, as those of Python have.
 const WORKER = `
   const { spawn } = require('node:child_process');
   const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)']);
