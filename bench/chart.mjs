@@ -16,7 +16,8 @@ export function timesTarget(row) {
   return row.got <= 0 ? Infinity : limit / row.got;
 }
 
-function escapeXml(text) {
+/** Escapes text for XML. */
+export function escapeXml(text) {
   return text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
 }
 

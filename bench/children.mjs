@@ -10,13 +10,14 @@ let hooked = false;
 
 /**
  * Starts `command` pinned to `cores`. Returns {child, pid, tail()}; tail() is the end of its stderr
- * output. pid is the process itself: taskset and setpriv replace themselves by it.
+ * output. pid is the process itself: taskset and setpriv replace themselves by it. `place`: the
+ * environment `env` and the working directory `cwd`, if they are not this process's.
  */
-export function start(command, args, cores) {
+export function start(command, args, cores, place = {}) {
   hookExit();
   const line = ['taskset', '-c', cores.join(','), command, ...args];
   if (isOnPath('setpriv')) line.unshift('setpriv', '--pdeathsig', 'KILL');
-  const child = spawn(line[0], line.slice(1), { stdio: ['pipe', 'pipe', 'pipe'] });
+  const child = spawn(line[0], line.slice(1), { ...place, stdio: ['pipe', 'pipe', 'pipe'] });
   live.add(child);
   child.once('exit', () => live.delete(child));
   let errors = '';

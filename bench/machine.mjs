@@ -84,6 +84,14 @@ export function processCpuNs(pid) {
   return sum;
 }
 
+/**
+ * CPU time of a server in ns. A server of several processes counts it itself: `cpuNs()`; else it is
+ * that of the process `pid`.
+ */
+export function serverCpuNs(server) {
+  return server.cpuNs === undefined ? processCpuNs(server.pid) : server.cpuNs();
+}
+
 /** Resident memory of `pid` in bytes. */
 export function residentBytes(pid) {
   return statusBytes(pid, 'VmRSS');

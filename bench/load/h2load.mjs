@@ -4,7 +4,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runToEnd } from '../children.mjs';
 import { schemeOf } from '../check.mjs';
-import { processCpuNs } from '../machine.mjs';
+import { serverCpuNs } from '../machine.mjs';
 import { percentile } from '../statistics.mjs';
 
 const SPARE_MS = 20_000;
@@ -73,7 +73,7 @@ export function h2loadLoad(context, server, { path, message, answerBytes, client
   );
   return async (seconds) => {
     rmSync(`${stem}.log`, { force: true });
-    const before = processCpuNs(server.pid);
+    const before = serverCpuNs(server);
     const output = await runToEnd(
       'h2load',
       [
@@ -91,7 +91,7 @@ export function h2loadLoad(context, server, { path, message, answerBytes, client
       context.cores.load,
       seconds * 1000 + SPARE_MS,
     );
-    const cpuNs = processCpuNs(server.pid) - before;
+    const cpuNs = serverCpuNs(server) - before;
     const sample = parseH2load(output, readFileSync(`${stem}.log`, 'latin1'), answerBytes);
     return { ...sample, cpuUs: cpuNs / 1000 / sample.requests };
   };

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runToEnd } from '../children.mjs';
-import { processCpuNs } from '../machine.mjs';
+import { serverCpuNs } from '../machine.mjs';
 
 export const CLIENT = fileURLToPath(new URL('client.mjs', import.meta.url));
 const SPARE_MS = 60_000;
@@ -91,11 +91,11 @@ export function scheduleFile(context, server, request, { http2, schedule, hold =
 export function nativeLoad(context, server, request, options) {
   const file = scheduleFile(context, server, request, options);
   return async (seconds) => {
-    const before = processCpuNs(server.pid);
+    const before = serverCpuNs(server);
     const timeoutMs = seconds * 1000 + SPARE_MS;
     const args = [CLIENT, file, String(seconds)];
     const output = await runToEnd(process.execPath, args, context.cores.load, timeoutMs);
-    const cpuNs = processCpuNs(server.pid) - before;
+    const cpuNs = serverCpuNs(server) - before;
     const sample = parseLoad(output);
     return { ...sample, cpuUs: cpuNs / 1000 / sample.requests };
   };

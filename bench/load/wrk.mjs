@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runToEnd } from '../children.mjs';
 import { schemeOf } from '../check.mjs';
-import { processCpuNs } from '../machine.mjs';
+import { serverCpuNs } from '../machine.mjs';
 
 const SPARE_MS = 20_000;
 
@@ -68,9 +68,9 @@ export function wrkLoad(context, server, request, connections) {
   const url = `${schemeOf(server)}://${server.host}:${server.port}${request.path}`;
   return async (seconds) => {
     const args = ['-t1', `-c${connections}`, `-d${seconds}s`, '-s', `${stem}.lua`, url];
-    const before = processCpuNs(server.pid);
+    const before = serverCpuNs(server);
     const output = await runToEnd('wrk', args, context.cores.load, seconds * 1000 + SPARE_MS);
-    const cpuNs = processCpuNs(server.pid) - before;
+    const cpuNs = serverCpuNs(server) - before;
     const sample = parseWrk(output);
     return { ...sample, cpuUs: cpuNs / 1000 / sample.requests };
   };

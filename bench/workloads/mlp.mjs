@@ -62,26 +62,31 @@ async function openServal(context, root, connections, args) {
   return openServalHttp(context, root, { model: MODEL, plan, load, args });
 }
 
-/** Opens ONNX Runtime alone on `modelPath`, batches of 32 rows, one thread, as a side. */
-export async function openModelAlone(context, { modelPath }) {
+/**
+ * Opens ONNX Runtime alone on `modelPath` with batches of `batch` rows, as a side; one thread for
+ * each of `cores`.
+ */
+export async function openModelAlone(context, options) {
+  const { modelPath, batch = SHAPE[0], cores = context.cores.server } = options;
+  const { roughIterations = ROUGH_ITERATIONS } = options;
   const program = await context.program('onnxruntime_bench');
   const file = modelFile(modelPath);
   const bareNs = async (iterations) => {
     const args = [
       file,
       '--batch',
-      String(SHAPE[0]),
+      String(batch),
       '--iterations',
       String(iterations),
       '--threads',
-      '1',
+      String(cores.length),
       '--library',
       runtimeLibrary(),
     ];
-    const output = await runToEnd(program, args, context.cores.server, TIMEOUT_MS);
+    const output = await runToEnd(program, args, cores, TIMEOUT_MS);
     return JSON.parse(output.trim().split('\n').at(-1)).ns_per_run.bare;
   };
-  const roughNs = await bareNs(ROUGH_ITERATIONS);
+  const roughNs = await bareNs(roughIterations);
   const measure = async (seconds) => {
     const iterations = Math.max(1, Math.round((seconds * 1e9) / (roughNs * RUNS_PER_ITERATION)));
     const ns = await bareNs(iterations);
