@@ -112,7 +112,7 @@ bench-gpu: bench-tools build ## compare with ONNX Runtime on a GPU (exit status 
 	@node bench/gpu/run.mjs $(ARGS)
 
 .PHONY: package
-package: build build-baseline models ## write the artefacts of a release to out/ (ARGS="tarball deb" for some)
+package: build build-baseline models ## write the artefacts of a release to out/ (ARGS="deb")
 	@node scripts/package.mjs $(ARGS)
 
 .PHONY: image test-image

@@ -1,8 +1,8 @@
 // Builds the addon to build/Release/serval.node, and serval-baseline.node for x86-64 CPUs without
-// AVX2 if the argument is `baseline` or this machine has such a CPU. cmake-js configures build/addon
-// once (CMakeLists.txt is the only build description); after that this is `cmake --build`, which
-// compiles what changed. Called by make, by npm (`build:native`, `install`) and by binding.gyp.
-// Build time only.
+// AVX2 if the argument is `baseline` or this machine has such a CPU. cmake-js configures a build
+// folder once (CMakeLists.txt is the only build description); after that this is `cmake --build`,
+// which compiles what changed. Called by make, by npm (`build:native`, `install`) and by
+// binding.gyp. Build time only.
 //   node scripts/build-native.mjs [baseline]     baseline: only serval-baseline.node
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';

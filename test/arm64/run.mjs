@@ -1,9 +1,9 @@
 // The arm64 suite: compiles the addon and native tests for arm64 and runs them, and the server, on
-// this machine by qemu. Not part of `make test`, because it compiles everything once more. Ends with
-// "N passed, N failed, N skipped". Test time only.
+// this machine by qemu. Not part of `make test`, because it compiles everything once more. Ends
+// with "N passed, N failed, N skipped". Test time only.
+import { spawnSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { spawnSync } from 'node:child_process';
 import { buildArm64, UNAVAILABLE } from '../../scripts/arm64/build.mjs';
 import { exitWhenWritten } from '../run/counts.mjs';
 import { nativeTargets } from './support.mjs';

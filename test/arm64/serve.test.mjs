@@ -1,10 +1,10 @@
 // The server for arm64 with Node for arm64, run by qemu: one request of each protocol. Test time
 // only.
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { spawnSync } from 'node:child_process';
 import { after, test } from 'node:test';
 import { FOLDER } from '../../scripts/arm64/build.mjs';
 import { checkNativeLinks } from '../../scripts/packaging/native-links.mjs';

@@ -1,5 +1,5 @@
-// The native tests that run for arm64, and the command that runs a program for arm64 here. Test time
-// only.
+// The native tests that run for arm64, and the command that runs a program for arm64 here. Test
+// time only.
 import { readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

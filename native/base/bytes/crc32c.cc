@@ -8,7 +8,7 @@
 namespace serval {
 
 uint32_t crc32c(std::span<const uint8_t> bytes, uint32_t crc) {
-  uint32_t state = ~crc;
+  uint64_t state = ~crc;
   const uint8_t* at = bytes.data();
   size_t left = bytes.size();
   for (; left >= 8; at += 8, left -= 8) {
@@ -16,8 +16,9 @@ uint32_t crc32c(std::span<const uint8_t> bytes, uint32_t crc) {
     std::memcpy(&word, at, 8);
     state = cpu::crc32c_word(state, word);
   }
-  for (; left > 0; ++at, --left) state = cpu::crc32c_byte(state, *at);
-  return ~state;
+  auto rest = static_cast<uint32_t>(state);
+  for (; left > 0; ++at, --left) rest = cpu::crc32c_byte(rest, *at);
+  return ~rest;
 }
 
 }  // namespace serval

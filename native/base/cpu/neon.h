@@ -105,7 +105,9 @@ inline Bytes16 pick(Bytes16 bytes, const uint8_t* places) {
 inline void store(char* out, Bytes16 bytes) { vst1q_u8(reinterpret_cast<uint8_t*>(out), bytes); }
 
 inline uint32_t crc32c_byte(uint32_t state, uint8_t byte) { return __crc32cb(state, byte); }
-inline uint32_t crc32c_word(uint32_t state, uint64_t word) { return __crc32cd(state, word); }
+inline uint64_t crc32c_word(uint64_t state, uint64_t word) {
+  return __crc32cd(static_cast<uint32_t>(state), word);
+}
 
 inline uint64_t flush_denormals() {
   constexpr uint64_t kFlushToZero = uint64_t{1} << 24;

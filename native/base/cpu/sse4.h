@@ -102,9 +102,7 @@ inline void store(char* out, Bytes16 bytes) {
 
 inline uint32_t crc32c_byte(uint32_t state, uint8_t byte) { return _mm_crc32_u8(state, byte); }
 
-inline uint32_t crc32c_word(uint32_t state, uint64_t word) {
-  return static_cast<uint32_t>(_mm_crc32_u64(state, word));
-}
+inline uint64_t crc32c_word(uint64_t state, uint64_t word) { return _mm_crc32_u64(state, word); }
 
 inline uint64_t flush_denormals() {
   constexpr unsigned kFlushToZero = 0x8000, kZeroInputs = 0x0040;

@@ -70,7 +70,7 @@ std::vector<std::string> texts() {
     static uint32_t crc32c_byte(uint32_t state, uint8_t byte) {                                   \
       return from::crc32c_byte(state, byte);                                                      \
     }                                                                                             \
-    static uint32_t crc32c_word(uint32_t state, uint64_t word) {                                  \
+    static uint64_t crc32c_word(uint64_t state, uint64_t word) {                                  \
       return from::crc32c_word(state, word);                                                      \
     }                                                                                             \
   }
