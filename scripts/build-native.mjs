@@ -68,7 +68,9 @@ function missedPackages(work) {
 
 // Whether this CPU needs the baseline addon: ts/engine/machine.ts.
 function lacksAvx2() {
-  return process.arch === 'x64' && !/^flags.* avx2\b/m.test(readFileSync('/proc/cpuinfo', 'latin1'));
+  return (
+    process.arch === 'x64' && !/^flags.* avx2\b/m.test(readFileSync('/proc/cpuinfo', 'latin1'))
+  );
 }
 
 function buildAddon({ work, options }) {

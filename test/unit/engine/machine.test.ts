@@ -36,7 +36,11 @@ test('an x86-64 CPU with AVX2 runs the addon for it', () => {
 
 test('an x86-64 CPU without one feature of level 3 runs the baseline addon', () => {
   for (const name of ['avx2', 'bmi1', 'bmi2', 'fma', 'f16c', 'abm', 'movbe']) {
-    const machine = linux(HASWELL.split(' ').filter((each) => each !== name).join(' '));
+    const machine = linux(
+      HASWELL.split(' ')
+        .filter((each) => each !== name)
+        .join(' '),
+    );
     assert.deepEqual(addonsFor(machine), [BASELINE_ADDON], name);
     assert.equal(refusal(machine), undefined, name);
   }

@@ -74,7 +74,10 @@ test('fetches the pinned version by npm and fails where npm does', () => {
   const { status, stdout, stderr } = chosen('v20.20.2', { cached: false });
   assert.notEqual(status, 0);
   assert.equal(stdout, '');
-  assert.match(stderr, new RegExp(`npm pack node-linux-${process.arch}@${pinned.replaceAll('.', '\\.')}`));
+  assert.match(
+    stderr,
+    new RegExp(`npm pack node-linux-${process.arch}@${pinned.replaceAll('.', '\\.')}`),
+  );
 });
 
 test('names the version to install where there is no Node and apt-get may not run', () => {
