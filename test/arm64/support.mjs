@@ -11,7 +11,7 @@ const here = dirname(fileURLToPath(import.meta.url));
 /** The checkout. */
 export const root = dirname(dirname(here));
 
-// What has code of its own for a CPU, or depends on how a CPU computes.
+// Code that is compiled differently for each CPU, or depends on how a CPU computes.
 const AREAS = [
   'base/cpu/',
   'base/half_test.cc',
