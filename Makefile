@@ -36,6 +36,14 @@ build-native: install-deps
 build-ts: install-deps
 	@node scripts/build-ts.mjs
 
+.PHONY: build-baseline arm64 test-arm64
+build-baseline: install-deps ## build the addon for x86-64 CPUs without AVX2
+	@node scripts/build-native.mjs baseline
+arm64: install-deps ## compile the addon for arm64 on x86-64, into build/arm64
+	@node scripts/arm64/build.mjs
+test-arm64: build-ts models ## native tests and the server for arm64, by qemu
+	@node test/arm64/run.mjs
+
 .PHONY: install-deps build-tools test-tools bench-tools
 install-deps: build-tools ## install missing npm packages of package-lock.json
 	@node scripts/ensure-deps.mjs
@@ -104,7 +112,7 @@ bench-gpu: bench-tools build ## compare with ONNX Runtime on a GPU (exit status 
 	@node bench/gpu/run.mjs $(ARGS)
 
 .PHONY: package
-package: build models ## write the artefacts of a release to out/ (ARGS="tarball deb" for some)
+package: build build-baseline models ## write the artefacts of a release to out/ (ARGS="deb")
 	@node scripts/package.mjs $(ARGS)
 
 .PHONY: image test-image

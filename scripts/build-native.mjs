@@ -1,7 +1,9 @@
-// Builds the addon to build/Release/serval.node. cmake-js configures build/addon once
-// (CMakeLists.txt is the only build description); after that this is `cmake --build`, which
-// compiles what changed. Called by make, by npm (`build:native`, `install`) and by binding.gyp.
-// Build time only.
+// Builds the addon to build/Release/serval.node, and serval-baseline.node for x86-64 CPUs without
+// AVX2 if the argument is `baseline` or this machine has such a CPU. cmake-js configures a build
+// folder once (CMakeLists.txt is the only build description); after that this is `cmake --build`,
+// which compiles what changed. Called by make, by npm (`build:native`, `install`) and by
+// binding.gyp. Build time only.
+//   node scripts/build-native.mjs [baseline]     baseline: only serval-baseline.node
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, homedir, totalmem } from 'node:os';
@@ -10,7 +12,14 @@ import { fileURLToPath } from 'node:url';
 import { beginBuild } from './packaging/record/built.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const work = join(root, 'build', 'addon');
+// The builds of record/built.mjs -> the folder and what cmake-js gets besides.
+const BUILDS = {
+  native: { work: join(root, 'build', 'addon'), options: [] },
+  baseline: {
+    work: join(root, 'build', 'addon-baseline'),
+    options: ['--CDSERVAL_CPU=x86-64-v2'],
+  },
+};
 const output = join(root, 'build', 'Release');
 const BYTES_PER_COMPILER = 1.5 * 2 ** 30;
 
@@ -52,17 +61,24 @@ export function run(command, args, env = process.env) {
 
 // Returns whether the last configuration missed a package. CMake does not look for it again unless
 // it is configured again.
-function missedPackages() {
+function missedPackages(work) {
   const text = readFileSync(join(work, 'CMakeCache.txt'), 'utf8');
   return /^(?:SERVAL|FLATBUFFERS)_\w+:\w+=\S*-NOTFOUND$/m.test(text);
 }
 
-function buildAddon() {
+// Whether this CPU needs the baseline addon: ts/engine/machine.ts.
+function lacksAvx2() {
+  return (
+    process.arch === 'x64' && !/^flags.* avx2\b/m.test(readFileSync('/proc/cpuinfo', 'latin1'))
+  );
+}
+
+function buildAddon({ work, options }) {
   dropForeignCache(work);
   mkdirSync(output, { recursive: true });
   const env = cmakeEnvironment();
   if (existsSync(join(work, 'CMakeCache.txt'))) {
-    if (missedPackages() && !run('cmake', [work], env)) return false;
+    if (missedPackages(work) && !run('cmake', [work], env)) return false;
     return run('cmake', ['--build', work], env);
   }
   const cmakeJs = join(root, 'node_modules', 'cmake-js', 'bin', 'cmake-js');
@@ -70,12 +86,17 @@ function buildAddon() {
     process.stderr.write('build-native: cmake-js is missing: run `npm ci` with devDependencies\n');
     return false;
   }
-  const option = `--CDCMAKE_LIBRARY_OUTPUT_DIRECTORY=${output}`;
-  return run(process.execPath, [cmakeJs, 'compile', '--out', work, option], env);
+  const args = [cmakeJs, 'compile', '--out', work, ...options];
+  args.push(`--CDCMAKE_LIBRARY_OUTPUT_DIRECTORY=${output}`);
+  return run(process.execPath, args, env);
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const finished = beginBuild('native');
-  if (!buildAddon()) process.exit(1);
-  finished();
+  const baseline = process.argv[2] === 'baseline';
+  const parts = baseline ? ['baseline'] : lacksAvx2() ? ['native', 'baseline'] : ['native'];
+  for (const part of parts) {
+    const finished = beginBuild(part);
+    if (!buildAddon(BUILDS[part])) process.exit(1);
+    finished();
+  }
 }

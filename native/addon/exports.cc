@@ -9,7 +9,6 @@
 #include "addon/absent_models.h"
 #include "addon/attach_options.h"
 #include "addon/control.h"
-#include "addon/cpu_check.h"
 #include "addon/export.h"
 #include "addon/file_lock.h"
 #include "addon/gpu_probe.h"
@@ -526,12 +525,6 @@ NAPI_MODULE_INIT() {
   // arena. (By default, the allocator raises the first limit to 32 MiB by itself.)
   mallopt(M_MMAP_THRESHOLD, kMappedBytesMin);
   mallopt(M_TRIM_THRESHOLD, kFreeBytesKept);
-  if (const char* missing = missing_cpu_feature()) {
-    const std::string text = std::string("serval needs a CPU with ") + missing +
-                             " (x86-64-v3, any server CPU since 2013)";
-    napi_throw_error(env, "ERR_SERVAL_CPU", text.c_str());
-    return nullptr;
-  }
   auto* link = new Link(env);
   napi_add_env_cleanup_hook(
       env, [](void* data) { delete static_cast<Link*>(data); }, link);

@@ -1,12 +1,11 @@
 // Checks raw fixed-size tensors and makes views or copies of them. Hot path, any thread.
 #include "codec/checked.h"
 
-#include <immintrin.h>
-
 #include <cstring>
 
 #include "base/buffer.h"
 #include "base/copies.h"
+#include "base/cpu/cpu.h"
 
 namespace serval {
 
@@ -21,12 +20,7 @@ std::string quoted(std::string_view input) {
 // Index of the first byte above 1, or the size if there is none.
 size_t first_bad_bool(std::span<const uint8_t> raw) {
   size_t at = 0;
-  const __m256i one = _mm256_set1_epi8(1);
-  for (; at + 32 <= raw.size(); at += 32) {
-    const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(raw.data() + at));
-    const __m256i good = _mm256_cmpeq_epi8(_mm256_min_epu8(bytes, one), bytes);
-    if (_mm256_movemask_epi8(good) != -1) break;
-  }
+  while (at + 32 <= raw.size() && cpu::all_bools(raw.data() + at)) at += 32;
   while (at < raw.size() && raw[at] <= 1) ++at;
   return at;
 }

@@ -5,7 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { check } from './served.mjs';
 
 // Libraries of glibc.
-const LIBRARIES = /^(?:lib(?:c|m|dl|pthread|rt)|ld-linux-x86-64)\.so\.\d$/;
+const LIBRARIES = /^(?:lib(?:c|m|dl|pthread|rt)|ld-linux-(?:x86-64|aarch64))\.so\.\d$/;
 const ASKED = /^(?:(?:napi|uv)_\w+|\w+@GLIBC_[\d.]+)$/; // names of Node and of glibc
 const SHOWN = /^n(?:ode_api_module_get_api_version|api_register_module)_v\d+$/;
 

@@ -36,6 +36,8 @@ if is_usable; then
   exit 0
 fi
 { command -v node && command -v npm; } >/dev/null || install_any
-folder="${SERVAL_CACHE:-$HOME/.cache/serval}/node-$wanted-linux-x64"
+arch=x64
+[ "$(uname -m)" != aarch64 ] || arch=arm64
+folder="${SERVAL_CACHE:-$HOME/.cache/serval}/node-$wanted-linux-$arch"
 [ -x "$folder/node" ] || echo "serval: fetching Node.js $wanted from npm" >&2
 exec node "$here/node-runtime.mjs" "${wanted%%.*}"

@@ -1,4 +1,4 @@
-// Writes the parts of the npm package other than its JavaScript: prebuilt/ (the stripped addon,
+// Writes the parts of the npm package other than its JavaScript: prebuilt/ (the stripped addons,
 // ONNX Runtime's library, uWebSockets.js for Node 22), man/ and THIRD-PARTY-LICENSES.txt. npm's
 // `prepack` step; `--remove` (`postpack`) removes them again. Reasons: docs/decisions/0009. Build
 // time only.
@@ -8,6 +8,7 @@ import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { nativeLicences, runtimeClosure, systemLicences, writeLicences } from '../licences.mjs';
 import { writeManPage } from './man-page.mjs';
+import { staleReason } from './record/built.mjs';
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const ABIS = ['127']; // process.versions.modules of Node 22; there is no binary for 24
@@ -39,6 +40,17 @@ export function shippedPackages() {
   return [...runtimeClosure(lock, [...BUNDLED, ...carried], carried), ...nativeLicences];
 }
 
+// The addon for CPUs without AVX2 takes as long to compile as the other, so a package may lack it,
+// but never in silence and never with an old one.
+function addonNames() {
+  const reason = staleReason('baseline');
+  if (reason === undefined) return ['serval.node', 'serval-baseline.node'];
+  process.stderr.write(
+    `package: it will not run on x86-64 CPUs without AVX2: ${reason}: run \`make build-baseline\`\n`,
+  );
+  return ['serval.node'];
+}
+
 function copyBuilt(from, folder) {
   if (!existsSync(from)) throw new Error(`package: ${from} is missing: run \`make build\``);
   const to = join(folder, basename(from));
@@ -54,8 +66,10 @@ export async function writePrebuilt(to) {
   const folder = join(to, 'prebuilt');
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  const addon = copyBuilt(join(root, 'build', 'Release', 'serval.node'), folder);
-  execFileSync('strip', ['--strip-unneeded', addon]);
+  for (const name of addonNames()) {
+    const addon = copyBuilt(join(root, 'build', 'Release', name), folder);
+    execFileSync('strip', ['--strip-unneeded', addon]);
+  }
   for (const [name, files] of Object.entries(CARRIED)) {
     for (const file of files) copyBuilt(join(root, 'node_modules', name, file), folder);
   }

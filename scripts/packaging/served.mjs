@@ -20,12 +20,12 @@ versions { producer: 1087 }
 `;
 
 // Starts `[program, ...args] serve` on the models of `cwd`; `ready` settles with its ready record.
-function start([program, ...args], cwd, env, more) {
+function start([program, ...args], cwd, env, { flags, readyTimeoutMs = READY_TIMEOUT_MS }) {
   const ports = ['--host', '127.0.0.1', '--http-port', '0', '--grpc-port', '0'];
   writeFileSync(join(cwd, 'twice.pbtxt'), TWICE);
   writeFileSync(join(cwd, 'serval.yaml'), 'log-format: json\n');
   const command = [...args, 'serve', 'examples/models', 'twice.pbtxt', '--config', 'serval.yaml'];
-  const server = spawn(program, [...command, ...ports, ...more], { cwd, env });
+  const server = spawn(program, [...command, ...ports, ...flags], { cwd, env });
   const exited = new Promise((resolve) => server.on('exit', (status) => resolve(status)));
   let [output, errors] = ['', ''];
   server.stderr.on('data', (text) => {
@@ -34,7 +34,7 @@ function start([program, ...args], cwd, env, more) {
   const ready = new Promise((resolve, reject) => {
     server.on('error', reject);
     const late = () => reject(new Error(`not ready in time: ${errors}`));
-    const timer = setTimeout(late, READY_TIMEOUT_MS);
+    const timer = setTimeout(late, readyTimeoutMs);
     server.stdout.on('data', (text) => {
       output += text;
       const line = output
@@ -155,11 +155,11 @@ export function makeCertificate(cwd) {
 /**
  * Serves the models of `cwd` once: one request of each protocol, then SIGTERM, after which it must
  * exit with 0. `program`: the command that starts Serval; `tls`: the result of makeCertificate(),
- * if gRPC is to be encrypted; its `during`, if any, is called with the HTTP port. Settles with the
- * text it wrote to stderr.
+ * if gRPC is to be encrypted; its `during`, if any, is called with the HTTP port; `readyTimeoutMs`:
+ * how long the start may take. Settles with the text it wrote to stderr.
  */
 export async function serveOnce(program, cwd, env, tls = { flags: [] }) {
-  const { server, ready, exited, errors } = start(program, cwd, env, tls.flags);
+  const { server, ready, exited, errors } = start(program, cwd, env, tls);
   try {
     const { http, grpc } = await ready;
     await tls.during?.(http.port);

@@ -1,10 +1,20 @@
 // Loads the addon and names its calls. Both planes, every JavaScript thread (each gets its own port
 // to the engine, of which there is one per process). Only types are imported at import time.
+import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { ErrorCode, ServalError, reasonOf } from '../base/errors.js';
 import type { AttachOptions } from '../base/generated/attach-options.js';
 import { installedRuntime } from './gpu-folder.js';
+import {
+  BASELINE_ADDON,
+  addonsFor,
+  glibcVersion,
+  libraryRefusal,
+  refusal,
+  thisMachine,
+  type Machine,
+} from './machine.js';
 import { nativeFilesRemedy, packageRoot, shippedFile } from '../base/package-files.js';
 
 /** Rows of native/stats/server_stats.cc that JavaScript sets. */
@@ -167,25 +177,41 @@ export interface NativeBinding {
 }
 
 const ORT_NAME = 'libonnxruntime.so.1';
+/** The addons' folder in a checkout. */
+const BUILT = 'build/Release';
 
 /** Returns the addon's path, whether the file exists or not. */
-export function addonPath(): string {
-  const built = 'build/Release/serval.node';
-  return (
-    process.env['SERVAL_ADDON'] ?? shippedFile('serval.node', built) ?? join(packageRoot(), built)
-  );
+export function addonPath(machine: Machine = thisMachine()): string {
+  const forced = process.env['SERVAL_ADDON'];
+  if (forced !== undefined) return forced;
+  const names = addonsFor(machine);
+  const found = names.map((name) => shippedFile(name, `${BUILT}/${name}`));
+  return found.find((path) => path !== undefined) ?? join(packageRoot(), BUILT, names[0] ?? '');
 }
 
-/** Loads the addon. Throws ServalError(RuntimeUnavailable) naming the file and the remedy. */
+// Returns what to do about an addon that does not load.
+function addonRemedy(path: string): string {
+  if (basename(path) !== BASELINE_ADDON || existsSync(path)) return nativeFilesRemedy();
+  return 'it is for x86-64 CPUs without AVX2: run `make build-baseline`';
+}
+
+/**
+ * Loads the addon. Throws ServalError(RuntimeUnavailable): why this machine cannot run one, or the
+ * file and the remedy.
+ */
 export function loadBinding(): NativeBinding {
-  const path = addonPath();
+  const machine = thisMachine();
+  const refused = refusal(machine);
+  if (refused !== undefined) throw new ServalError(ErrorCode.RuntimeUnavailable, refused);
+  const path = addonPath(machine);
   try {
     return createRequire(import.meta.url)(path) as NativeBinding;
   } catch (error) {
     const reason = reasonOf(error);
+    const remedy = libraryRefusal(glibcVersion(), reason);
     throw new ServalError(
       ErrorCode.RuntimeUnavailable,
-      `cannot load the native addon ${path}: ${reason} (${nativeFilesRemedy()})`,
+      remedy ?? `cannot load the native addon ${path}: ${reason} (${addonRemedy(path)})`,
     );
   }
 }

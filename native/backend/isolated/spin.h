@@ -5,10 +5,10 @@
 // needed the core. Both ends; hot path, the waiting thread.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
 #include "base/clock.h"
+#include "base/cpu/cpu.h"
 
 namespace serval::isolated {
 
@@ -82,13 +82,7 @@ class Spin {
  private:
   // A short pause between two polls.
   static void relax() {
-    for (int i = 0; i < 16; ++i) {
-#if defined(__x86_64__)
-      __builtin_ia32_pause();
-#else
-      std::atomic_signal_fence(std::memory_order_seq_cst);
-#endif
-    }
+    for (int i = 0; i < 16; ++i) cpu::pause();
   }
   // Limits the spinning threads of this process so that as many cores remain for the threads they
   // wait for.

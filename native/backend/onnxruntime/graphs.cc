@@ -3,9 +3,7 @@
 
 #include <algorithm>
 
-#ifdef __SSE2__
-#include <xmmintrin.h>
-#endif
+#include "base/cpu/cpu.h"
 
 namespace serval::ort {
 namespace {
@@ -42,14 +40,10 @@ class GraphsScratch final : public BackendScratch {
 // threads do. Costs about 10 ns. Source: tensorflow/core/platform/denormal.
 class FlushDenormals {
  public:
-#ifdef __SSE2__
-  FlushDenormals() : before_(_mm_getcsr()) { _mm_setcsr(before_ | kFlushToZero | kZeroInputs); }
-  ~FlushDenormals() { _mm_setcsr(before_); }
+  ~FlushDenormals() { cpu::restore_float_mode(before_); }
 
  private:
-  static constexpr unsigned kFlushToZero = 0x8000, kZeroInputs = 0x0040;
-  const unsigned before_;
-#endif
+  const uint64_t before_ = cpu::flush_denormals();
 };
 
 }  // namespace

@@ -2,11 +2,10 @@
 // Recursion is bounded by kSkipDepthMax.
 #include "codec/json/cursor.h"
 
-#include <immintrin.h>
-
 #include <bit>
 #include <cstring>
 
+#include "base/cpu/cpu.h"
 #include "codec/json/number.h"
 #include "codec/json/text.h"
 
@@ -19,15 +18,8 @@ constexpr int kSkipDepthMax = 64;
 // The first quotation mark, backslash or control character at or after `p`; nullptr if there is
 // none before `end`.
 const char* find_string_stop(const char* p, const char* end) {
-  const __m256i quote = _mm256_set1_epi8('"');
-  const __m256i backslash = _mm256_set1_epi8('\\');
-  const __m256i control = _mm256_set1_epi8(0x1f);
   for (; p < end; p += 32) {
-    const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
-    const __m256i low = _mm256_cmpeq_epi8(_mm256_min_epu8(bytes, control), bytes);
-    const __m256i mark =
-        _mm256_or_si256(_mm256_cmpeq_epi8(bytes, quote), _mm256_cmpeq_epi8(bytes, backslash));
-    const auto mask = static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_or_si256(low, mark)));
+    const uint32_t mask = cpu::string_stops(p);
     if (mask != 0) {
       p += std::countr_zero(mask);
       return p < end ? p : nullptr;

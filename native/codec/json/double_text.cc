@@ -5,13 +5,12 @@
 // except that it is fixed for decimal exponents -5..15. Both tables are made at compile time; no
 // branch depends on a value's length, since the lengths of neighbours differ at random. Source of
 // the short way: Yaoyuan Guo's yy_double, as explained in V. Zverovich's Zmij.
-#include <immintrin.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
 
+#include "base/cpu/cpu.h"
 #include "codec/json/text.h"
 
 namespace serval {
@@ -198,41 +197,23 @@ constexpr auto kFromByte = [] {
   return table;
 }();
 
-// The 16 decimal digits of two values below 10^8 as bytes 0..9.
-inline __m128i sixteen_digits(uint32_t high, uint32_t low) {
-  const __m128i eights = _mm_set_epi64x(low, high);
-  const __m128i upper =
-      _mm_srli_epi64(_mm_mul_epu32(eights, _mm_set1_epi64x(0xd1b71759)), 45);  // / 10000
-  const __m128i below = _mm_sub_epi64(eights, _mm_mul_epu32(upper, _mm_set1_epi64x(10000)));
-  const __m128i fours = _mm_or_si128(upper, _mm_slli_epi64(below, 32));
-  const __m128i hundreds = _mm_srli_epi16(_mm_mulhi_epu16(fours, _mm_set1_epi16(5243)), 3);
-  const __m128i units = _mm_sub_epi16(fours, _mm_mullo_epi16(hundreds, _mm_set1_epi16(100)));
-  const __m128i pairs = _mm_or_si128(hundreds, _mm_slli_epi32(units, 16));
-  const __m128i tens = _mm_srli_epi16(_mm_mullo_epi16(pairs, _mm_set1_epi16(103)), 10);
-  const __m128i ones = _mm_sub_epi16(pairs, _mm_mullo_epi16(tens, _mm_set1_epi16(10)));
-  return _mm_or_si128(tens, _mm_slli_epi16(ones, 8));
-}
-
 // Lays out 17 digits, the first of which is not 0. Touches up to 40 bytes.
 inline char* lay_out(char* out, uint64_t seventeen, int exponent) {
   const uint64_t upper = seventeen / kTenTo8;
   const uint64_t first = upper / kTenTo8;
-  const __m128i rest = sixteen_digits(static_cast<uint32_t>(upper - first * kTenTo8),
-                                      static_cast<uint32_t>(seventeen - upper * kTenTo8));
-  const auto not_zero =
-      static_cast<uint32_t>(_mm_movemask_epi8(_mm_cmpgt_epi8(rest, _mm_setzero_si128())));
-  const auto significant = static_cast<uint32_t>(1 + std::bit_width(not_zero));
-  const __m128i text = _mm_or_si128(rest, _mm_set1_epi8('0'));
+  const cpu::Bytes16 rest = cpu::sixteen_digits(static_cast<uint32_t>(upper - first * kTenTo8),
+                                                static_cast<uint32_t>(seventeen - upper * kTenTo8));
+  const auto significant = static_cast<uint32_t>(1 + std::bit_width(cpu::not_zero(rest)));
+  const cpu::Bytes16 text = cpu::to_text(rest);
   const Layout& layout = kLayouts[static_cast<size_t>(exponent - kExponentMin)];
 
   std::memcpy(out, "0.000000", 8);
   out += layout.lead;
   *out = static_cast<char>('0' + first);
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(out + 1), text);
-  const __m128i after_point = _mm_shuffle_epi8(
-      text, _mm_loadu_si128(reinterpret_cast<const __m128i*>(kFromByte.data() + layout.point - 1)));
+  cpu::store(out + 1, text);
+  const cpu::Bytes16 after_point = cpu::pick(text, kFromByte.data() + layout.point - 1);
   out[layout.point] = '.';
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(out + layout.point + 1), after_point);
+  cpu::store(out + layout.point + 1, after_point);
   out += std::max<uint32_t>(significant + layout.beside_digits, layout.bytes_min) -
          (layout.bare & static_cast<uint32_t>(significant == 1));
   std::memcpy(out, layout.suffix.data(), layout.suffix.size());

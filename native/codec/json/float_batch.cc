@@ -1,6 +1,7 @@
 // Shortest text of many floats: float_text.cc's algorithm on eight values at once (AVX2), then one
 // shuffle per value for the layout. Hot path; pure, any thread. About four times as fast as one by
-// one, with the same text (json_text_test compares them on every exponent).
+// one, with the same text (json_text_test compares them on every exponent). CPUs without AVX2:
+// float_each.cc.
 #include <immintrin.h>
 
 #include <algorithm>

@@ -5,8 +5,6 @@
 // else d.ddde+XX with two exponent digits, as printf writes them.
 #pragma once
 
-#include <immintrin.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -14,6 +12,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/cpu/cpu.h"
 #include "codec/json/digits.h"
 
 namespace serval::float_text {
@@ -108,16 +107,14 @@ inline constexpr auto kLayouts = [] {
 }();
 
 // The digit vector: the text of digits 1..8 of nine, digit 0, '0', '.'.
-inline __m128i digit_vector(uint64_t digits_1_to_8, uint32_t digit_0) {
-  return _mm_set_epi64x(static_cast<int64_t>(digit_0 + 0x2e3030),
-                        static_cast<int64_t>(digits_1_to_8 | kEightZeros));
+inline cpu::Bytes16 digit_vector(uint64_t digits_1_to_8, uint32_t digit_0) {
+  return cpu::two_words(digits_1_to_8 | kEightZeros, digit_0 + 0x2e3030);
 }
 
 // Lays out a digit vector; `significant` is its number of digits without trailing zeros. Writes up
 // to 20 bytes. Has no branches: the exponents of neighbouring values differ at random.
-inline char* lay_out(char* out, __m128i digits, uint32_t significant, const Layout& layout) {
-  const __m128i places = _mm_loadu_si128(reinterpret_cast<const __m128i*>(layout.places.data()));
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm_shuffle_epi8(digits, places));
+inline char* lay_out(char* out, cpu::Bytes16 digits, uint32_t significant, const Layout& layout) {
+  cpu::store(out, cpu::pick(digits, layout.places.data()));
   const uint32_t bytes = std::max<uint32_t>(significant + layout.beside_digits, layout.bytes_min);
   out += bytes - (layout.bare & static_cast<uint32_t>(significant == 1));
   std::memcpy(out, layout.suffix.data(), 4);

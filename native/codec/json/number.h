@@ -7,26 +7,16 @@
 // decide. JsonLexer accepts everything that these readers accept, with the same value.
 #pragma once
 
-#include <immintrin.h>
-
 #include <array>
 #include <bit>
 #include <cstdint>
 #include <limits>
 
+#include "base/cpu/cpu.h"
+
 namespace serval {
 
 namespace json_number {
-
-// Row n moves n digits to the right end of a register and clears the bytes before them.
-inline constexpr auto kAlignRight = [] {
-  std::array<uint8_t, 32> table{};
-  for (size_t i = 0; i < 16; ++i) {
-    table[i] = 0x80;
-    table[i + 16] = static_cast<uint8_t>(i);
-  }
-  return table;
-}();
 
 inline constexpr std::array<double, 23> kPowersOfTen = {
     1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
@@ -40,13 +30,10 @@ struct Layout {
 };
 
 inline Layout find_layout(const char* p) {
-  const __m128i text = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
-  const __m128i digits = _mm_sub_epi8(text, _mm_set1_epi8('0'));
-  const __m128i is_digit = _mm_cmpeq_epi8(_mm_min_epu8(digits, _mm_set1_epi8(9)), digits);
-  const uint32_t other = ~static_cast<uint32_t>(_mm_movemask_epi8(is_digit));
-  const uint32_t behind_sign = other & ~1u;
-  return {other & 1u, static_cast<uint32_t>(_tzcnt_u32(behind_sign)),
-          static_cast<uint32_t>(_tzcnt_u32(_blsr_u32(behind_sign)))};
+  const uint32_t other = cpu::not_digits(p);
+  const uint32_t behind_sign = other & ~1u;  // never 0, nor without its lowest bit
+  return {other & 1u, static_cast<uint32_t>(__builtin_ctz(behind_sign)),
+          static_cast<uint32_t>(__builtin_ctz(behind_sign & (behind_sign - 1)))};
 }
 
 // 1 if the integer part is not certainly valid: no digits, leading zeros, a byte other than a sign
@@ -56,25 +43,6 @@ inline uint32_t wrong_whole(const char* p, Layout at) {
   return static_cast<uint32_t>(at.whole > 15) | static_cast<uint32_t>(digits == 0) |
          (static_cast<uint32_t>(digits > 1) & static_cast<uint32_t>(p[at.negative] == '0')) |
          (at.negative & static_cast<uint32_t>(*p != '-'));
-}
-
-// The value of `count` digits at `first`, of which the first `whole` are before a point (which is
-// skipped). At most 15 bytes in all.
-inline uint64_t gather_digits(const char* first, uint32_t count, uint32_t whole) {
-  const __m128i text = _mm_loadu_si128(reinterpret_cast<const __m128i*>(first));
-  const __m128i digits = _mm_sub_epi8(text, _mm_set1_epi8('0'));
-  __m128i from = _mm_loadu_si128(reinterpret_cast<const __m128i*>(kAlignRight.data() + count));
-  const __m128i before = _mm_set1_epi8(static_cast<char>(whole - 1));
-  from = _mm_sub_epi8(from, _mm_cmpgt_epi8(from, before));
-  const __m128i ones = _mm_shuffle_epi8(digits, from);
-  const __m128i tens = _mm_maddubs_epi16(
-      ones, _mm_setr_epi8(10, 1, 10, 1, 10, 1, 10, 1, 10, 1, 10, 1, 10, 1, 10, 1));
-  const __m128i hundreds = _mm_madd_epi16(tens, _mm_setr_epi16(100, 1, 100, 1, 100, 1, 100, 1));
-  const __m128i packed = _mm_packus_epi32(hundreds, hundreds);
-  const __m128i eights =
-      _mm_madd_epi16(packed, _mm_setr_epi16(10000, 1, 10000, 1, 10000, 1, 10000, 1));
-  const auto pair = static_cast<uint64_t>(_mm_cvtsi128_si64(eights));
-  return (pair & 0xffffffffu) * 100000000u + (pair >> 32);
 }
 
 // Reads the other numbers: any length, exponents, NaN and Infinity.
@@ -88,6 +56,7 @@ const char* read_integer_general(const char* p, const char* end, bool& negative,
 // Returns its end, which may be after `end` if the text is cut off: the caller compares.
 inline const char* read_double(const char* p, const char* end, double& out) {
   using namespace json_number;
+  using cpu::gather_digits;
   const Layout at = find_layout(p);
   const char* first = p + at.negative;
   const uint32_t whole = at.whole - at.negative;
@@ -121,6 +90,7 @@ inline const char* read_double(const char* p, const char* end, double& out) {
 template <typename T>
 inline const char* read_integer(const char* p, const char* end, T& out) {
   using namespace json_number;
+  using cpu::gather_digits;
   const Layout at = find_layout(p);
   const uint32_t whole = at.whole - at.negative;
   bool negative = at.negative != 0;

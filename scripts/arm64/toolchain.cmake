@@ -1,0 +1,21 @@
+# Compiles for arm64 with Debian's cross-compiler against the packages of scripts/arm64/sysroot.sh.
+# SERVAL_SYSROOT: the folder that holds them.
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+set(CMAKE_TRY_COMPILE_PLATFORM_VARIABLES SERVAL_SYSROOT)
+set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
+set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
+set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)
+set(CMAKE_FIND_ROOT_PATH ${SERVAL_SYSROOT})
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
+# The compiler's own C library comes first; the packages have none of its headers.
+set(system_headers "-isystem ${SERVAL_SYSROOT}/usr/include/aarch64-linux-gnu")
+string(APPEND system_headers " -isystem ${SERVAL_SYSROOT}/usr/include")
+set(CMAKE_C_FLAGS_INIT "${system_headers}")
+set(CMAKE_CXX_FLAGS_INIT "${system_headers}")
+set(library_folder ${SERVAL_SYSROOT}/usr/lib/aarch64-linux-gnu)
+set(CMAKE_EXE_LINKER_FLAGS_INIT "-L${library_folder}")
+set(CMAKE_SHARED_LINKER_FLAGS_INIT "-L${library_folder}")
