@@ -60,7 +60,8 @@ describe('the Python wheel', () => {
 
   it('has the platform tag of the newest glibc that its files need', () => {
     const folder = run(python, ['-c', 'import serval; print(serval.RUNTIME)']).trim();
-    const files = ['node/node', 'prebuilt/serval.node', 'prebuilt/libonnxruntime.so.1'];
+    const libraries = ['serval.node', 'libserval.so', 'libonnxruntime.so.1'];
+    const files = ['node/node', ...libraries.map((name) => `prebuilt/${name}`)];
     const { GLIBC } = neededVersions(files.map((path) => join(folder, path)));
     assert.ok(wheel.endsWith(`-py3-none-manylinux_${GLIBC.replace('.', '_')}_x86_64.whl`), wheel);
   });
