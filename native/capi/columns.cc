@@ -104,8 +104,8 @@ Status read_columns(const Call& call, const TableSchema& schema, const Signature
   }
   CallSource source(call.inputs, run.arena);
   DecodedRequest& decoded = run.decoded;
-  Status done = table::bind_tensors({tensors, call.inputs.size()}, source, schema, true, run.arena,
-                                    decoded);
+  Status done =
+      table::bind_tensors({tensors, call.inputs.size()}, source, schema, true, run.arena, decoded);
   for (size_t i = 0; done.ok() && i < call.outputs.size(); ++i) {
     if (call.outputs[i] == nullptr) {
       return invalid_argument("outputs[" + std::to_string(i) + "]: expected a text, got NULL");

@@ -19,9 +19,7 @@ bool is_text(DType dtype) {
 }
 
 // The datatypes of the header.
-bool is_known(int32_t dtype) {
-  return dtype >= SERVAL_BOOL && dtype <= SERVAL_TIMESTAMP;
-}
+bool is_known(int32_t dtype) { return dtype >= SERVAL_BOOL && dtype <= SERVAL_TIMESTAMP; }
 
 Status read_texts(const serval_tensor& given, uint64_t count, Arena& arena, TensorView& out) {
   const uint64_t* offsets = given.offsets;
@@ -68,8 +66,8 @@ Status read_head(const serval_tensor& given, size_t index, bool ragged, DType& d
   }
   dtype = static_cast<DType>(given.dtype);
   if (given.rank < 0 || static_cast<size_t>(given.rank) > kRankMax) {
-    return wrong_input(given, "rank: expected 0 to " + number(kRankMax) + ", got " +
-                                  std::to_string(given.rank));
+    return wrong_input(
+        given, "rank: expected 0 to " + number(kRankMax) + ", got " + std::to_string(given.rank));
   }
   if (given.shape == nullptr && given.rank > 0) {
     return wrong_input(given, "shape: expected " + std::to_string(given.rank) + " dims, got NULL");

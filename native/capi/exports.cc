@@ -39,7 +39,7 @@ static_assert(SERVAL_BYTES == static_cast<int>(DType::Bytes));
 static_assert(SERVAL_BF16 == static_cast<int>(DType::Bf16));
 static_assert(SERVAL_TIMESTAMP == static_cast<int>(DType::Timestamp));
 
-// Returned if there is no memory for an error of its own; never freed.
+// Returned if there is no memory for another error; never freed.
 serval_error* out_of_memory() {
   static serval_error error{SERVAL_MEMORY_FULL, "out of memory"};
   return &error;
@@ -56,14 +56,13 @@ serval_error* error_object(const Error& error) {
 template <typename Work>
 serval_error* guarded(const Work& work) {
   try {
-    const Status done =
-        catch_exceptions([&work]() -> Status {
-          try {
-            return work();
-          } catch (const std::bad_alloc&) {
-            return make_error(ErrorCode::MemoryFull, "out of memory");
-          }
-        });
+    const Status done = catch_exceptions([&work]() -> Status {
+      try {
+        return work();
+      } catch (const std::bad_alloc&) {
+        return make_error(ErrorCode::MemoryFull, "out of memory");
+      }
+    });
     return done.ok() ? nullptr : error_object(done.error());
   } catch (...) {  // there was no memory for the error itself
     return out_of_memory();

@@ -1,4 +1,4 @@
-// Opens a model and runs it. Hot path: infer(); any thread.
+// Opens a model and runs it. infer() is on the hot path; any thread.
 #include "capi/model.h"
 
 #include "capi/describe.h"
@@ -16,9 +16,9 @@ constexpr size_t kSpareRuns = 64;
 // Settings of a specification that this library has no part for.
 Status check_settings(ModelSpec& spec) {
   if (spec.devices.size() > 1) {
-    return make_error(ErrorCode::Unimplemented,
-                      "devices: expected at most one, got " + std::to_string(spec.devices.size()) +
-                          "; a server runs a model on several");
+    return make_error(ErrorCode::Unimplemented, "devices: expected at most one, got " +
+                                                    std::to_string(spec.devices.size()) +
+                                                    "; a server runs a model on several");
   }
   if (spec.devices.empty()) return {};
   for (Provider& provider : spec.providers) {
@@ -93,9 +93,9 @@ Result<std::unique_ptr<Run>> Model::infer(const Call& call) {
 
 Status Model::infer_into(const Call& call, Run& run) {
   if (call.signature >= signatures().size()) {
-    return make_error(ErrorCode::SignatureNotFound,
-                      "signature: expected an index below " + std::to_string(signatures().size()) +
-                          ", got " + std::to_string(call.signature));
+    return make_error(ErrorCode::SignatureNotFound, "signature: expected an index below " +
+                                                        std::to_string(signatures().size()) +
+                                                        ", got " + std::to_string(call.signature));
   }
   const auto signature = static_cast<uint32_t>(call.signature);
   run.decoded.clear();
@@ -107,8 +107,8 @@ Status Model::infer_into(const Call& call, Run& run) {
   for (const RequestedOutput& output : run.decoded.outputs) {
     run.output_indices.push_back(output.index);
   }
-  done = backend_->run(signature, run.decoded.inputs, run.output_indices, *run.scratch,
-                       RunOptions());
+  done =
+      backend_->run(signature, run.decoded.inputs, run.output_indices, *run.scratch, RunOptions());
   if (!done.ok()) return done;
   done = table() != nullptr ? write_columns(*table(), signatures()[0], run)
                             : write_tensors(shapes_, run);

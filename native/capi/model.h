@@ -1,4 +1,5 @@
-// An open model and its runs. Hot path: a run; control plane: opening. Any thread.
+// An open model and its runs. Runs are on the hot path, opening is on the control plane. Any
+// thread.
 #pragma once
 
 #include <memory>

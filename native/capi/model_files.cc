@@ -36,7 +36,8 @@ Status place_in(const fs::path& folder, std::string& path) {
   bool inside = !given.empty() && given.is_relative();
   for (const fs::path& part : given) inside = inside && part != "..";
   if (!inside) {
-    return bad_model(folder / kSpecFile, ": expected a path inside of its folder, got '" + path + "'");
+    return bad_model(folder / kSpecFile,
+                     ": expected a path inside of its folder, got '" + path + "'");
   }
   path = (folder / given).string();
   return {};

@@ -1,5 +1,5 @@
-// Reads what a path holds: an ONNX file, or a folder that `serval compile` wrote. Control plane, any
-// thread.
+// Reads what a path holds: an ONNX file, or a folder that `serval compile` wrote. Control plane,
+// any thread.
 #pragma once
 
 #include <string>

@@ -41,12 +41,12 @@ typedef enum serval_code {
   SERVAL_OK = 0,
   SERVAL_INVALID_ARGUMENT = 1,
   SERVAL_SIGNATURE_NOT_FOUND = 5,
-  SERVAL_BODY_TOO_LARGE = 8,        /* a limit on rows, elements or texts */
-  SERVAL_UNIMPLEMENTED = 11,        /* the library cannot do this */
-  SERVAL_MODEL_INVALID = 15,        /* the model's file is missing, corrupt or not supported */
-  SERVAL_RUNTIME_UNAVAILABLE = 16,  /* ONNX Runtime or the CPU's features are missing */
-  SERVAL_BACKEND_FAILED = 17,       /* the model ran and failed */
-  SERVAL_INTERNAL = 18,             /* a bug in Serval */
+  SERVAL_BODY_TOO_LARGE = 8,       /* a limit on rows, elements or texts */
+  SERVAL_UNIMPLEMENTED = 11,       /* the library cannot do this */
+  SERVAL_MODEL_INVALID = 15,       /* the model's file is missing, corrupt or not supported */
+  SERVAL_RUNTIME_UNAVAILABLE = 16, /* ONNX Runtime or the CPU's features are missing */
+  SERVAL_BACKEND_FAILED = 17,      /* the model ran and failed */
+  SERVAL_INTERNAL = 18,            /* a bug in Serval */
   SERVAL_MEMORY_FULL = 19
 } serval_code;
 
@@ -73,9 +73,9 @@ typedef enum serval_dtype {
   SERVAL_FP64 = 12,
   SERVAL_BYTES = 13, /* texts of any bytes */
   SERVAL_BF16 = 14,
-  SERVAL_STRING = 15,    /* texts in UTF-8 */
-  SERVAL_DATE = 16,      /* texts "2024-12-31" */
-  SERVAL_TIMESTAMP = 17  /* texts "31/12/2024 23:59:59", or of ISO 8601 */
+  SERVAL_STRING = 15,   /* texts in UTF-8 */
+  SERVAL_DATE = 16,     /* texts "2024-12-31" */
+  SERVAL_TIMESTAMP = 17 /* texts "31/12/2024 23:59:59", or of ISO 8601 */
 } serval_dtype;
 
 /* The V2 protocol's name, such as "FP32"; NULL for a number that is no datatype. */

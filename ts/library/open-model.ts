@@ -65,7 +65,9 @@ export async function openModel(
   const engine = await createEngine(engineOptions(config));
   const alive = keptAlive();
   try {
-    const loaded = await importingControl({ control: wrap(engine.control) }, config, logger).load(spec);
+    const loaded = await importingControl({ control: wrap(engine.control) }, config, logger).load(
+      spec,
+    );
     checkConfig(version, loaded);
     return {
       engine,

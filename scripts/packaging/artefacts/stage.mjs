@@ -74,7 +74,8 @@ function setModes(folder, executable) {
 
 /**
  * Makes out/stage again: core/ (the program as npm gets it), extra/ (Node, the shell script that
- * starts the program on it, the C library and its header, the example models). Returns both paths. Throws if nothing is built.
+ * starts the program on it, the C library and its header, the example models). Returns both paths.
+ * Throws if nothing is built.
  */
 export async function stageProgram() {
   rmSync(STAGE, { recursive: true, force: true });

@@ -88,8 +88,8 @@ struct Texts {
 inline std::string try_infer(serval_model* model, const std::vector<serval_tensor>& inputs,
                              OwnResult& result) {
   serval_result* made = nullptr;
-  const std::string error = text_of(
-      serval_infer(model, 0, inputs.data(), inputs.size(), nullptr, 0, &made));
+  const std::string error =
+      text_of(serval_infer(model, 0, inputs.data(), inputs.size(), nullptr, 0, &made));
   result.reset(made);
   EXPECT_EQ(error.empty(), made != nullptr);
   return error;

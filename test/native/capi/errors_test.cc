@@ -154,8 +154,7 @@ TEST_F(CapiErrorsTest, Files) {
                                  "/model.serval: expected a file that this version's "
                                  "`serval compile` wrote");
   directory_.write("model.serval", std::string("serval model 1\n\0 garbage", 24));
-  EXPECT_EQ(open_error(top),
-            "15 " + top + "/model.serval: model spec: not a valid flatbuffer");
+  EXPECT_EQ(open_error(top), "15 " + top + "/model.serval: model spec: not a valid flatbuffer");
 }
 
 }  // namespace

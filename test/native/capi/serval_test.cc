@@ -121,8 +121,7 @@ TEST_F(CapiTest, TextsAreOneBlock) {
   const serval_tensor y = output_of(result);
   EXPECT_EQ(y.dtype, SERVAL_BYTES);
   EXPECT_EQ(y.bytes, 6u);
-  EXPECT_EQ(texts_in(y, 3),
-            (std::vector<std::string>{"h\xc3\xa9", "", std::string("a\0b", 3)}));
+  EXPECT_EQ(texts_in(y, 3), (std::vector<std::string>{"h\xc3\xa9", "", std::string("a\0b", 3)}));
   const OwnResult none = infer(model.get(), {Texts({}).tensor("x", SERVAL_BYTES)});
   EXPECT_EQ(output_of(none).shape[0], 0);
 }
@@ -171,9 +170,9 @@ TEST_F(CapiTest, ThreadsOpenAndCloseModels) {
         const OwnModel model = open_model(path);
         const std::vector<float> x{1};
         const std::vector<int64_t> shape{1};
-        EXPECT_EQ(values_in<float>(output_of(
-                      infer(model.get(), {numbers("x", SERVAL_FP32, x, shape)}))),
-                  (std::vector<float>{3.5}));
+        EXPECT_EQ(
+            values_in<float>(output_of(infer(model.get(), {numbers("x", SERVAL_FP32, x, shape)}))),
+            (std::vector<float>{3.5}));
       }
     });
   }

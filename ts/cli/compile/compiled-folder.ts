@@ -34,7 +34,7 @@ export async function writeCompiled(folder: string, spec: ModelSpec): Promise<vo
   await writeFile(join(folder, SPEC_FILE), Buffer.concat([MAGIC, writeModelSpec(moved)]));
 }
 
-/** Returns the new path of the model's file, relative to the folder; "": the graphs are the model. */
+/** Returns the path of the model's file in the folder; "": the graphs are the model. */
 async function copyModel(folder: string, spec: ModelSpec): Promise<string> {
   const { path = '', backend, graphs = [] } = spec;
   if (graphs.length > 0 || backend === 'null') return '';

@@ -10,10 +10,12 @@ try:
 except ImportError:  # lists and buffers work without it
     numpy = None
 
-try:
-    from ml_dtypes import bfloat16
-except ImportError:
-    bfloat16 = None
+bfloat16 = None
+if numpy is not None:
+    try:
+        from ml_dtypes import bfloat16
+    except ImportError:
+        pass
 
 # The datatypes of numbers by numpy's names. BF16 without ml_dtypes: its bits.
 NUMPY = {
@@ -121,10 +123,10 @@ def _fill_tensor(tensor, where, value, info):
 
 def set_numbers(tensor, where, array, dtype):
     """Points a Tensor at an array, which must have the datatype; None: the array's own."""
-    found = name_of(where, array.dtype)
     if dtype is not None and numpy.dtype(NUMPY[dtype]) != array.dtype:
         raise invalid(f"{where}: expected {numpy.dtype(NUMPY[dtype])}, got {array.dtype}")
-    # Another order of bytes or of axes is copied; ascontiguousarray() makes scalars rank 1.
+    found = name_of(where, array.dtype)
+    # Not always: it makes scalars rank 1.
     if not array.flags.c_contiguous:
         array = numpy.ascontiguousarray(array)
     return set_array(tensor, array, dtype or found)

@@ -64,8 +64,10 @@ def _compile(path, flags, cache, folder):
             said = done.stderr.decode("utf-8", "replace").strip()
             lines = [line for line in said.splitlines() if line.startswith("serval: ")]
             text = lines[-1][len("serval: ") :] if lines else said
+            text = text or f"serval compile ended with {done.returncode}"
             code = "InvalidArgument" if done.returncode == 2 else "ModelInvalid"
-            raise ServalError(code, text or f"serval compile ended with {done.returncode}")
+            place = "" if code == "InvalidArgument" or path in text else f"{path}: "
+            raise ServalError(code, place + text)
         try:
             os.rename(building, folder)
         except OSError:  # another process was faster

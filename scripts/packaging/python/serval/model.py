@@ -58,7 +58,8 @@ class Model:
         count = self._calls.serval_signature_count(self._handle)
         #: The names of its signatures; infer() calls the first one unless told otherwise.
         self.signatures = [
-            self._calls.serval_signature_name(self._handle, index).decode() for index in range(count)
+            self._calls.serval_signature_name(self._handle, index).decode()
+            for index in range(count)
         ]
         self._inputs = [self._infos(index, True) for index in range(count)]
         self._outputs = [self._infos(index, False) for index in range(count)]

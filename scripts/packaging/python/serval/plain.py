@@ -110,8 +110,8 @@ def _fill_view(tensor, where, view, dtype):
 
 
 def value_of(result, tensor, shape, dtype):
-    """Returns an output: a memoryview of the result's memory; a list if it has texts, missing values
-    (None), or lists of different lengths."""
+    """Returns an output: a memoryview of the result's memory; a list if it has texts, missing
+    values (None), or lists of different lengths."""
     if dtype in engine.TEXTS:
         flat = texts.list_of(tensor)
     elif dtype not in FORMATS:
