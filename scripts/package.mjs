@@ -19,7 +19,8 @@ const BYTES_MAX = 80e6;
 // The native files of the packages that contain Node.
 function nativeFiles({ core, extra }) {
   const folder = join(core, 'prebuilt');
-  return [...readdirSync(folder).map((name) => join(folder, name)), join(extra, 'node', 'node')];
+  const more = ['node/node', 'lib/libserval.so'].map((path) => join(extra, path));
+  return [...readdirSync(folder).map((name) => join(folder, name)), ...more];
 }
 
 function sboms({ core, extra }) {

@@ -22,6 +22,7 @@ const COMMANDS: Readonly<Record<CommandName, Run>> = {
   inspect: async (args) => (await import('./cli/inspect/inspect-command.js')).inspectCommand(args),
   check: async (args) => (await import('./cli/check/check-command.js')).checkCommand(args),
   import: async (args) => (await import('./cli/import/import-command.js')).importCommand(args),
+  compile: async (args) => (await import('./cli/compile/compile-command.js')).compileCommand(args),
   types: async (args) => (await import('./cli/types/types-command.js')).typesCommand(args),
   gpu: async (args) => (await import('./cli/gpu/gpu-command.js')).gpuCommand(args),
   doctor: async (args) => (await import('./cli/gpu/doctor-command.js')).doctorCommand(args),

@@ -43,6 +43,7 @@ const BUILDS = {
       'calls',
       'load',
       'tabular/threads_test.cc',
+      'capi/serval_test.cc',
     ],
   },
   // Not run by default: test/run/coverage.mjs.

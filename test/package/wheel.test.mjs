@@ -42,6 +42,20 @@ describe('the Python wheel', () => {
     assert.equal(run(python, ['-c', code]).trim(), `serval ${version}`);
   });
 
+  it('loads models in the process: ONNX as it is, others compiled by its own Node', () => {
+    const code = `
+import os, serval
+models = os.path.join("examples", "models")
+with serval.load(os.path.join(models, "half_plus_three", "123", "model.onnx")) as model:
+    print(model.infer({"x": [1, 2, 5]})["y"].tolist())
+with serval.load(os.path.join(models, "iris_tree"), cache="cache") as model:
+    print(list(model.infer([{"petal_length": 1.4, "petal_width": 0.2}])["species"]))
+`;
+    // Without numpy, which the environment does not have: memoryviews and lists.
+    const said = run(python, ['-c', code], { cwd: scratch, env: { PATH: '/nowhere' } });
+    assert.deepEqual(said.trim().split('\n'), ['[3.5, 4.0, 5.5]', "['setosa']"]);
+  });
+
   it('has files that fit its record, and licences', () => {
     const folder = run(python, ['-c', 'import serval; print(serval.RUNTIME)']).trim();
     const site = join(folder, '..', '..');
@@ -60,7 +74,8 @@ describe('the Python wheel', () => {
 
   it('has the platform tag of the newest glibc that its files need', () => {
     const folder = run(python, ['-c', 'import serval; print(serval.RUNTIME)']).trim();
-    const files = ['node/node', 'prebuilt/serval.node', 'prebuilt/libonnxruntime.so.1'];
+    const libraries = ['serval.node', 'libserval.so', 'libonnxruntime.so.1'];
+    const files = ['node/node', ...libraries.map((name) => `prebuilt/${name}`)];
     const { GLIBC } = neededVersions(files.map((path) => join(folder, path)));
     assert.ok(wheel.endsWith(`-py3-none-manylinux_${GLIBC.replace('.', '_')}_x86_64.whl`), wheel);
   });

@@ -43,13 +43,15 @@ export interface OpenModel {
 
 /**
  * Errors: InvalidArgument: no such path, several models in it, a setting; ModelNotFound: no such
- * name or version; ModelInvalid, RuntimeUnavailable. `change`: modifies what is requested.
+ * name or version; ModelInvalid, RuntimeUnavailable. `change`: modifies what is requested. `wrap`:
+ * what the importers and the placement call instead of the engine itself.
  */
 export async function openModel(
   path: string,
   choice: ModelChoice,
   settings: ReadonlyMap<string, Written>,
   change: (spec: ModelSpec) => ModelSpec = (spec) => spec,
+  wrap: (control: EngineControl) => EngineControl = (control) => control,
 ): Promise<OpenModel> {
   const cwd = process.cwd();
   const given = new Map(settings);
@@ -63,7 +65,9 @@ export async function openModel(
   const engine = await createEngine(engineOptions(config));
   const alive = keptAlive();
   try {
-    const loaded = await importingControl(engine, config, logger).load(spec);
+    const loaded = await importingControl({ control: wrap(engine.control) }, config, logger).load(
+      spec,
+    );
     checkConfig(version, loaded);
     return {
       engine,
@@ -86,7 +90,11 @@ export async function openModel(
 export const keptAlive = (): NodeJS.Timeout => setInterval(() => undefined, 0x7fffffff);
 
 /** The engine's control calls, with the importers and the placement on devices before them. */
-export function importingControl(engine: Engine, config: Config, logger: Logger): EngineControl {
+export function importingControl(
+  engine: Pick<Engine, 'control'>,
+  config: Config,
+  logger: Logger,
+): EngineControl {
   const placing = {
     runtime: onnxruntimeLibrary(config.onnxruntimeLibrary),
     cacheFolder: config.modelCache ?? '',

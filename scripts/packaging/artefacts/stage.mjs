@@ -74,7 +74,8 @@ function setModes(folder, executable) {
 
 /**
  * Makes out/stage again: core/ (the program as npm gets it), extra/ (Node, the shell script that
- * starts the program on it, the example models). Returns both paths. Throws if nothing is built.
+ * starts the program on it, the C library and its header, the example models). Returns both paths.
+ * Throws if nothing is built.
  */
 export async function stageProgram() {
   rmSync(STAGE, { recursive: true, force: true });
@@ -87,6 +88,10 @@ export async function stageProgram() {
   copyTo(extra, 'examples/models');
   copyTo(extra, 'README.md', join(root, 'scripts', 'packaging', 'package-readme.md'));
   copyTo(extra, 'bin/serval', join(root, 'scripts', 'packaging', 'serval.sh'));
+  // The engine as a C library, for the artefacts that are no npm packages.
+  copyTo(extra, 'lib/libserval.so', join(root, 'build', 'Release', 'libserval.so'));
+  execFileSync('strip', ['--strip-unneeded', join(extra, 'lib', 'libserval.so')]);
+  copyTo(extra, 'include/serval.h', join(root, 'native', 'capi', 'serval.h'));
   const node = nodeRuntime(PACKAGED_NODE);
   for (const name of ['node', 'LICENSE']) copyTo(extra, `node/${name}`, join(node, name));
   const programs = Object.values(manifest.bin).map((path) => join(core, path));

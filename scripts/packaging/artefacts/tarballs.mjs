@@ -14,7 +14,8 @@ export function writeTarball({ core, extra }) {
   for (const path of readdirSync(core)) link(core, top, path);
   link(extra, top, 'README.md');
   link(extra, top, 'bin/serval');
-  for (const path of ['node', 'examples']) link(extra, top, path);
+  for (const path of ['node', 'examples', 'include']) link(extra, top, path);
+  link(extra, top, 'lib/libserval.so', 'prebuilt/libserval.so'); // beside ONNX Runtime
   const args = ['--sort=name', '--owner=0', '--group=0', '--numeric-owner', '--format=gnu'];
   args.push('--hard-dereference', `--mtime=@${timeStamp()}`);
   args.push('--use-compress-program=gzip -6n', '-cf', join(OUT, tarball));

@@ -9,7 +9,7 @@ import { timeStamp } from './stage.mjs';
 import { zip } from './zip.mjs';
 
 const PYTHON = join(root, 'scripts', 'packaging', 'python');
-// The folder of the program in the Python package; serval/__init__.py names it, too.
+// The folder of the program in the Python package; serval/program.py names it, too.
 const RUNTIME = 'serval/_runtime';
 const PROGRAM = ['package.json', 'bin', 'dist', 'prebuilt', 'man'];
 const NODE_LICENCE = 'node/LICENSE';
@@ -77,6 +77,8 @@ export function writeWheel({ core, extra }, needed) {
     ...entriesBelow(PYTHON, 'serval'),
     ...PROGRAM.flatMap((path) => entriesBelow(core, path, `${RUNTIME}/${path}`)),
     ...entriesBelow(extra, 'node/node', `${RUNTIME}/node/node`),
+    ...entriesBelow(extra, 'lib/libserval.so', `${RUNTIME}/prebuilt/libserval.so`),
+    ...entriesBelow(extra, 'include/serval.h', `${RUNTIME}/include/serval.h`),
   ]
     .filter(({ name }) => !name.includes('__pycache__'))
     .sort((a, b) => (a.name < b.name ? -1 : 1));

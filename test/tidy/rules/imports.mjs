@@ -37,7 +37,7 @@ const FOLDERS = {
   ],
   cli: [
     ...['.', { apart: ['key', 'serve', 'predict', 'gpu', 'types'] }],
-    ...[{ apart: ['bench', 'inspect', 'check'] }, { apart: ['import', 'help'] }],
+    ...[{ apart: ['bench', 'inspect', 'check', 'compile'] }, { apart: ['import', 'help'] }],
   ],
 };
 const IMPORTERS = 'importers';

@@ -12,6 +12,7 @@ const LIBRARIES = [
   { apart: ['tabular', 'engine', 'load'] },
   'calls',
   'addon',
+  'capi',
 ];
 
 // Folders inside a library from low to high; '.' stands for the library's own files, a name with a
@@ -48,6 +49,7 @@ const UNKNOWN_TO = {
   load: ['codec', 'operators', 'gpu', 'stats', 'backend', 'batch'],
   calls: ['codec', 'operators', 'gpu', 'stats', 'backend', 'batch', 'tabular', 'load'],
   addon: ['gpu', 'tabular'],
+  capi: ['operators', 'stats', 'transport', 'batch', 'tabular', 'load', 'calls'],
 };
 // The headers that are all a library knows of a lower one.
 const ONLY = {
@@ -56,6 +58,11 @@ const ONLY = {
   tabular: { backend: ['backend/backend.h'] },
   engine: { backend: ['backend/backend.h', 'backend/isolated/isolated.h'] },
   addon: { operators: ['operators/images/image_file.h'] },
+  capi: {
+    addon: ['addon/cpu_check.h'],
+    backend: ['backend/backend.h'],
+    gpu: ['gpu/cuda.h'],
+  },
 };
 const NAPI_HEADER = 'native/addon/napi_api.h';
 

@@ -4,6 +4,7 @@
 import { SERVE_FLAGS } from '../../config/flags.js';
 import type { FlagRow } from '../../config/values/flag-row.js';
 import { BENCH_FLAGS } from '../bench/flags.js';
+import { COMPILE_FLAGS } from '../compile/flags.js';
 import { CHECK_FLAGS, IMPORT_FLAGS, INSPECT_FLAGS } from '../model-flags.js';
 import { DOCTOR_FLAGS, GPU_FLAGS } from '../gpu/flags.js';
 import { PREDICT_FLAGS } from '../predict/flags.js';
@@ -183,6 +184,22 @@ const IMPORT: Described = {
   completes: 'paths',
 };
 
+const COMPILE: Described = {
+  takes: 'PATH --out DIR',
+  summary: 'write a model of any format for libserval.so and Python',
+  about:
+    'Imports the model as `serve` does and writes the result with everything it needs to a new ' +
+    "folder, which serval_open() of the C library and Python's serval.load() read without Node. " +
+    'The model is loaded once, and its verification records are run, before the folder appears.',
+  flags: COMPILE_FLAGS,
+  common: ['out', 'model', 'model-version', 'signature', 'saved-model-tags', 'model-cache'],
+  examples: [
+    { line: 'serval compile saved_model --out compiled', what: 'a SavedModel' },
+    { line: 'serval compile /models --model iris --out iris', what: 'one model of a repository' },
+  ],
+  completes: 'paths',
+};
+
 const TYPES: Described = {
   takes: 'URL [MODEL ...]',
   summary: "print TypeScript types of a server's models",
@@ -293,6 +310,7 @@ const TABLE = {
   inspect: INSPECT,
   check: CHECK,
   import: IMPORT,
+  compile: COMPILE,
   types: TYPES,
   gpu: GPU,
   doctor: DOCTOR,

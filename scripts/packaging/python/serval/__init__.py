@@ -1,12 +1,11 @@
-"""Serval, an inference server. This package contains the program and the Node that runs it."""
+"""Serval, an inference server, and its engine without a server.
 
-import os
+`serval.load("model.onnx").infer({"x": array})` runs a model in this process: ONNX, TensorFlow,
+Spark, MLeap or PMML. The `serval` command and `python -m serval` serve it.
+"""
 
-#: The folder of the program and of Node.
-RUNTIME = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_runtime")
+from serval.errors import ServalError
+from serval.model import Model, TensorInfo, load
+from serval.program import RUNTIME, command
 
-
-def command(*arguments):
-    """Returns the command line that runs `serval ARGUMENT...`, for subprocess.Popen()."""
-    node = os.path.join(RUNTIME, "node", "node")
-    return [node, os.path.join(RUNTIME, "bin", "serval.mjs"), *map(str, arguments)]
+__all__ = ["RUNTIME", "Model", "ServalError", "TensorInfo", "command", "load"]

@@ -4,7 +4,7 @@ signals reach the server and its exit status is the command's."""
 import os
 import sys
 
-from serval import command
+from serval.program import command
 
 
 def main():
