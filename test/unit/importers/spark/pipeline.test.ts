@@ -255,7 +255,10 @@ describe('errors of a pipeline', () => {
       unfitted({ class: 'classification.RandomForestClassifier', uid: 'forest' }),
       /stage 0 is the estimator \S+\.RandomForestClassifier\)/,
     );
-    await refuses(regression, new RegExp(`LogisticRegression is an estimator, not a model: ${advice}`));
+    await refuses(
+      regression,
+      new RegExp(`LogisticRegression is an estimator, not a model: ${advice}`),
+    );
     const cross = { class: 'tuning.CrossValidator', uid: 'cross' };
     await refuses(unfitted(cross), /stage 0 is the estimator \S+\.CrossValidator\)/);
     // Stages without anything to learn are the same before and after fit().
