@@ -1,6 +1,6 @@
 // The pages "coming from TensorFlow Serving", "coming from Triton" and "security": every command on
-// them is run, in order, against the fixture models, with the page's own variables set to a
-// temporary folder and free ports. support/doc-blocks.ts explains the fences.
+// them is run, in order, with the page's own variables set to a temporary folder and free ports.
+// The migration pages begin in an empty folder and make their own models; the others use fixtures. support/doc-blocks.ts explains the fences.
 import assert from 'node:assert/strict';
 import { execFile, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -21,6 +21,8 @@ const PAGES = [
   'guides/security',
   'reference/tabular',
 ];
+/** Pages that make the models that they use. */
+const MAKES_MODELS = /coming-from/;
 const MODELS = ['half_plus_three', 'versions', 'mlp'];
 const run = promisify(execFile);
 
@@ -195,7 +197,7 @@ describe('the commands of the pages', () => {
         {
           ...process.env,
           PATH: path,
-          MODELS: models,
+          MODELS: MAKES_MODELS.test(name) ? join(work, 'models') : models,
           WORK: work,
           SERVAL: `${process.execPath} ${join(packageRoot(), 'bin', 'serval.mjs')}`,
           HTTP_PORT: String(ports[0]),

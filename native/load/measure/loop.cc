@@ -9,6 +9,7 @@ namespace serval::load {
 namespace {
 
 constexpr size_t kWaitingMax = 1u << 20;  // requests of an open loop waiting for a connection
+constexpr uint64_t kWaitStepNs = 100'000'000;
 
 std::string seconds_text(uint64_t ns) {
   char text[32];
@@ -95,24 +96,41 @@ void Loop::count_failure(Failure kind, std::string_view error, uint64_t count) {
 uint64_t Loop::next_ns(uint64_t now_ns) const {
   if (now_ns < begins_ns_) return begins_ns_;
   if (schedule_.requests > 0) return UINT64_MAX;
-  if (now_ns >= ends_ns_) return ends_ns_ + schedule_.grace_ns;
+  if (now_ns >= ends_ns_) {
+    const uint64_t left_ns = schedule_.grace_ns - std::min(waited_ns_, schedule_.grace_ns);
+    return now_ns + std::min(left_ns, kWaitStepNs);
+  }
   const uint64_t phase_ns = now_ns < measured_ns_ ? measured_ns_ : ends_ns_;
   return schedule_.open_loop ? std::min(phase_ns, pacing_.due_ns()) : phase_ns;
 }
 
-bool Loop::over(uint64_t now_ns) const {
+bool Loop::over(uint64_t now_ns) {
   const bool all_came = in_flight_ == 0 && waiting_.empty();
   if (schedule_.requests > 0) return all_came && begun_ >= schedule_.requests;
+  if (now_ns < ends_ns_) return false;
   const bool has_begun = schedule_.open_loop || !schedule_.counts_late || begun_ > 0;
-  return now_ns >= ends_ns_ && ((all_came && has_begun) || now_ns >= ends_ns_ + schedule_.grace_ns);
+  if (all_came && has_begun) return true;
+  if (asked_ns_ != 0) waited_ns_ += std::min(now_ns - asked_ns_, kWaitStepNs);
+  asked_ns_ = now_ns;
+  return waited_ns_ >= schedule_.grace_ns;
+}
+
+// Counts the requests without a response.
+void Loop::count_missing() {
+  const std::string after = " " + seconds_text(schedule_.grace_ns) + " s after the end";
+  const auto is_counted = [&](uint64_t due_ns) { return due_ns >= measured_ns_; };
+  const auto unsent =
+      static_cast<uint64_t>(std::count_if(waiting_.begin(), waiting_.end(), is_counted));
+  const uint64_t missing = (schedule_.open_loop ? owed_ : in_flight_) - unsent;
+  if (missing > 0) count_failure(Failure::Late, "no answer" + after, missing);
+  if (unsent > 0) {
+    count_failure(Failure::Late, "not sent" + after + ": the server is slower than the rate",
+                  unsent);
+  }
 }
 
 Measured Loop::finish() {
-  const uint64_t missing = schedule_.open_loop ? owed_ : in_flight_;
-  if (missing > 0) {
-    count_failure(Failure::Late,
-                  "no answer " + seconds_text(schedule_.grace_ns) + " s after the end", missing);
-  }
+  count_missing();
   const bool to_last = schedule_.requests > 0 || (schedule_.counts_late && !schedule_.open_loop);
   result_.elapsed_ns = to_last ? last_ns_ - measured_ns_ : schedule_.measure_ns;
   return std::move(result_);

@@ -64,8 +64,10 @@ class Loop {
   }
   // When to call pump() or over() again if nothing arrives.
   uint64_t next_ns(uint64_t now_ns) const;
-  // True once all responses have arrived, or are no longer awaited.
-  bool over(uint64_t now_ns) const;
+  // True once all responses have arrived, or are no longer awaited. Call it at each wake-up: after
+  // the end it counts the time between two calls as waiting, up to kWaitStepNs each, because no
+  // response can be read while the thread (or the machine) is stopped.
+  bool over(uint64_t now_ns);
   // Ends the measurement: requests without a response count as failed.
   Measured finish();
 
@@ -80,6 +82,7 @@ class Loop {
 
  private:
   void take_due(uint64_t now_ns);
+  void count_missing();
   bool counts(uint64_t due_ns, uint64_t now_ns) const;
   void count_failure(Failure kind, std::string_view error, uint64_t count);
 
@@ -94,6 +97,8 @@ class Loop {
   uint64_t begun_ = 0;
   uint64_t owed_ = 0;  // open: requests due in the measured time that have no response
   uint64_t last_ns_ = 0;
+  uint64_t asked_ns_ = 0;   // the last call of over() after the end; 0 = none
+  uint64_t waited_ns_ = 0;  // after the end
   Measured result_;
 };
 

@@ -15,6 +15,10 @@ import { classModel, manyModels } from './models.js';
 const skip = chromiumFile() === undefined && 'no Chromium here (scripts/ensure-tools.sh test)';
 const GOOD = ['half_plus_three', 'mlp', 'image_identity', 'add_sub', 'text_identity'];
 const EXPLICIT = ['--model-control-mode', 'explicit', '--load-model', '*'];
+const NAMED_CONFIG = `
+  input { name: "x" data_type: TYPE_FP32 dims: [ -1, 4 ] }
+  output { name: "probabilities" data_type: TYPE_FP32 dims: [ -1, 4 ] label_filename: "classes.txt" }
+`;
 /** An image of one blue pixel. */
 const PNG =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
@@ -47,6 +51,10 @@ describe('The console in Chromium', { skip }, () => {
   before(async () => {
     const repository = folders.repository('console', GOOD, ['truncated']);
     folders.add(repository, 'scores', classModel());
+    folders.add(repository, 'named_scores', classModel());
+    const named = join(repository, 'named_scores');
+    writeFileSync(join(named, 'classes.txt'), 'ant\nbee\ncat\ndog\n');
+    writeFileSync(join(named, 'config.pbtxt'), NAMED_CONFIG);
     server = await startServer([repository, ...EXPLICIT, '--strict-readiness=false']);
     url = `http://127.0.0.1:${server.httpPort}/`;
     browser = await startBrowser();
@@ -67,9 +75,9 @@ describe('The console in Chromium', { skip }, () => {
   it('lists models with states and reasons, and filters them', async () => {
     const page = await at();
     await option(page, 'half_plus_three').waitFor();
-    assert.equal(await page.getByRole('option').count(), GOOD.length + 2);
+    assert.equal(await page.getByRole('option').count(), GOOD.length + 3);
     await page.getByLabel('Filter models').fill('half');
-    await page.getByText('1 of 7 models').waitFor();
+    await page.getByText('1 of 8 models').waitFor();
     await page.getByLabel('Filter models').fill('failed');
     await option(page, 'truncated').click();
     await page.locator('.reason', { hasText: /\w{5}/ }).waitFor();
@@ -139,6 +147,85 @@ describe('The console in Chromium', { skip }, () => {
     await exchange(server.httpPort, 'POST', '/v1/models/half_plus_three:predict', body);
     await until('the count', async () => (await fact.innerText()) !== before, undefined, LIMIT_MS);
     await page.locator('rect.column').first().waitFor();
+  });
+
+  it('has an overview: numbers of the server, problems, the slowest models', async () => {
+    const body = '{"instances":[1.0]}';
+    await exchange(server.httpPort, 'POST', '/v1/models/half_plus_three:predict', body);
+    await exchange(server.httpPort, 'POST', '/v1/models/half_plus_three:predict', '{}');
+    const page = await at();
+    const fact = async (name: string): Promise<string> =>
+      page.locator(`[data-fact="${name}"]`).innerText();
+    await page.locator('[data-model="half_plus_three"]').waitFor();
+    assert.ok(Number(await fact('answered')) >= 1);
+    assert.ok(Number(await fact('failed')) >= 1);
+    assert.match(await fact('process memory'), /^[\d.]+ [MG]B$/);
+    assert.match(await fact('running for'), /^\d+ (s|min)/);
+    assert.equal(await fact('with problems'), '1');
+    await page.locator('.problems a', { hasText: 'truncated' }).waitFor();
+    await page
+      .locator('figure', { hasText: 'Latency since the start' })
+      .locator('rect')
+      .first()
+      .waitFor();
+    assert.match(await page.locator('header .status').innerText(), /ready, 1 failed/);
+    assert.match((await page.locator('header .status').getAttribute('class')) ?? '', /bad/);
+    await page.locator('[data-model="half_plus_three"] a').click();
+    await page.locator('[data-fact="p99.9"]').waitFor();
+  });
+
+  it('counts in histograms what was answered before the page was opened', async () => {
+    const body = '{"instances":[[[1.0]]]}';
+    await exchange(server.httpPort, 'POST', '/v1/models/half_plus_three:predict', body);
+    const page = await at('#/half_plus_three/metrics');
+    await page.locator('rect.column').first().waitFor();
+    assert.doesNotMatch(await page.locator('[data-fact="p50"]').innerText(), /–/);
+  });
+
+  it('names classes, and shows the response as it was sent', async () => {
+    const page = await at();
+    await open(page, 'named_scores', 'Request');
+    await send(page);
+    await page.locator('.bars li').first().waitFor();
+    const labels = await page.locator('.bars .label').allInnerTexts();
+    assert.deepEqual([...labels].sort(), ['ant', 'bee', 'cat', 'dog']);
+    await page.getByText('Raw response').click();
+    const raw = await page.locator('.raw pre').innerText();
+    assert.match(raw, /^\{"model_name":"named_scores"/);
+    await page.getByLabel('Request body').fill('{"inputs":[]}');
+    await send(page);
+    await page.getByText('Raw response').click();
+    assert.match(await page.locator('.raw pre').innerText(), /^\{"error":/);
+  });
+
+  it('reloads a model', async () => {
+    const page = await at('#/half_plus_three/overview');
+    await page.getByRole('button', { name: 'Reload' }).click();
+    await page.getByText('Reload: done.').waitFor();
+    await page.getByText('serves v123').waitFor();
+  });
+
+  it('fits a window of 400 pixels', async () => {
+    const page = await at();
+    await page.setViewportSize({ width: 400, height: 720 });
+    const fits = async (where: string): Promise<void> => {
+      const wide = await page.evaluate<string[]>(`
+        [document.documentElement, ...document.querySelectorAll('.main, .top, .sidebar, .plots')]
+          .filter((one) => one.scrollWidth > one.clientWidth + 1 || one.clientWidth > 400)
+          .map((one) => \`\${one.tagName}.\${one.className} \${one.scrollWidth}\`)`);
+      assert.deepEqual(wide, [], where);
+    };
+    await page.locator('[data-model="half_plus_three"]').waitFor();
+    await fits('the overview');
+    for (const part of ['Overview', 'Request', 'Metrics']) {
+      await open(page, 'named_scores', part);
+      if (part === 'Request') await send(page);
+      if (part === 'Metrics') await page.locator('.plot').first().waitFor();
+      await fits(part);
+    }
+    await page.getByText('Key', { exact: true }).click();
+    const box = await page.locator('.keybox form').boundingBox();
+    assert.ok(box !== null && box.x >= 0 && box.x + box.width <= 400, JSON.stringify(box));
   });
 
   it('loads and unloads, by the keyboard alone', async () => {

@@ -89,7 +89,8 @@ export async function inspectCommand(args: readonly string[]): Promise<number> {
     const tags = await asUsage(() => tagsOf(flags.settings.get('saved-model-tags')));
     const allowRandom = await asUsage(() => allowsRandom(flags.settings.get('allow-random')));
     const settings = { tags, allowRandom, library: libraryPath };
-    return print(await tensorFlowReport(model, version, settings), tensorFlowText);
+    const report = await asItIs(version.path, () => tensorFlowReport(model, version, settings));
+    return print(report, tensorFlowText);
   }
   if (tabularFormat(version.format) !== undefined) {
     const { tabularReport, tabularText } = await import('./tabular-report.js');
@@ -148,9 +149,12 @@ async function inspectModel(
 }
 
 /** Errors: ModelInvalid: not an ONNX file, and what it is instead. */
-async function headerOf(path: string): Promise<OnnxHeader> {
+const headerOf = (path: string): Promise<OnnxHeader> => asItIs(path, () => readOnnxHeader(path));
+
+/** Reads the file; an error says what it is by its content, if its name is misleading. */
+async function asItIs<Read>(path: string, read: () => Promise<Read>): Promise<Read> {
   try {
-    return await readOnnxHeader(path);
+    return await read();
   } catch (error) {
     const { foreignFile } = await import('../../importers/run/foreign-files.js');
     const what = await foreignFile(path);

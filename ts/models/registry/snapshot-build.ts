@@ -1,7 +1,7 @@
 // Builds the immutable snapshot that readers see and the engine's route table from the registry's
 // servables. Pure; control plane.
 import { ErrorCode } from '../../base/errors.js';
-import type { LoadedModel, ModelRoute } from '../../model/engine-api.js';
+import type { LoadedModel, ModelRoute, TensorOverride } from '../../model/engine-api.js';
 import type { DesiredModel, DesiredVersion } from './desired.js';
 import { applyLabels } from './labels.js';
 import type {
@@ -152,7 +152,8 @@ function buildVersion(servable: Servable, others: readonly Servable[]): VersionS
     errorMessage,
     format: serving?.found?.format ?? desired.format,
     platform: serving?.found?.platform ?? desired.platform,
-    signatures: serving === undefined ? [] : shownSignatures(serving),
+    signatures:
+      serving === undefined ? [] : withLabels(shownSignatures(serving), desired.spec.outputs ?? []),
     ...(serving?.signatureDefs === undefined ? {} : { signatureDefs: serving.signatureDefs }),
     ...(serving?.table === undefined ? {} : { table: serving.table }),
     ...(serving !== undefined && servable.demand !== undefined && { demand: servable.demand }),
@@ -175,6 +176,21 @@ function shownSignatures({ signatures, table }: LoadedModel): readonly Signature
     inputs: one.inputs.map(shown),
     outputs: one.outputs.filter(({ name }) => !extra.has(name)).map(shown),
   }));
+}
+
+/** Adds the class names of the configuration's label files, which are of the first signature. */
+function withLabels(
+  signatures: readonly SignatureInfo[],
+  outputs: readonly TensorOverride[],
+): readonly SignatureInfo[] {
+  const [first, ...others] = signatures;
+  const named = outputs.filter(({ labels = [] }) => labels.length > 0);
+  if (first === undefined || named.length === 0) return signatures;
+  const labelled = first.outputs.map((output) => {
+    const labels = named.find(({ name }) => name === output.name)?.labels;
+    return labels === undefined ? output : { ...output, labels };
+  });
+  return [{ ...first, outputs: labelled }, ...others];
 }
 
 /** Whether this is newer content of a version, which failed to load. */

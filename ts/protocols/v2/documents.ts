@@ -116,8 +116,8 @@ function defaultOf(signatures: readonly SignatureInfo[]): SignatureInfo {
 
 /**
  * The body of GET /v2/models/NAME[/versions/V]: the fields of the message, and some that only JSON
- * has: optional inputs that no configuration lists, and the class names of an output that are in
- * the model. Errors: those of modelMetadata.
+ * has: optional inputs that no configuration lists, and the class names of an output, from the
+ * model or its label file. Errors: those of modelMetadata.
  */
 export function modelMetadataJson(
   snapshot: RegistrySnapshot,

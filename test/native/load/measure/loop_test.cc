@@ -25,12 +25,18 @@ class FakeSender final : public Sender {
 
   Measured run(const Schedule& schedule) {
     Loop loop(schedule, 0, *this);
-    while (!loop.over(now)) {
+    for (;;) {
       loop.pump(now);
+      if (loop.over(now)) break;
       uint64_t next = loop.next_ns(now);
       if (!ends_.empty()) next = std::min(next, ends_.begin()->first);
       if (next > now) {
         now = next;
+      }
+      if (stopped_ns != 0 && now >= stop_ns) {
+        // The server was stopped, too.
+        now += std::exchange(stopped_ns, 0);
+        continue;
       }
       while (!ends_.empty() && ends_.begin()->first <= now) {
         const uint64_t due = ends_.begin()->second;
@@ -49,10 +55,12 @@ class FakeSender final : public Sender {
   uint64_t sent = 0;
   size_t most = 0;
   uint64_t fails_each = 0;
+  uint64_t stop_ns = 0;  // when the thread stops once, and for how long
+  uint64_t stopped_ns = 0;
 
  private:
-  const uint64_t answer_ns_;
-  const size_t places_;
+  uint64_t answer_ns_;
+  size_t places_;
   uint64_t ended_ = 0;
   std::multimap<uint64_t, uint64_t> ends_;
 };
@@ -135,6 +143,33 @@ TEST(LoadLoop, RequestsWithoutAResponseHaveFailedInTheEnd) {
     EXPECT_EQ(result.first_error, "no answer 2.5 s after the end");
     EXPECT_EQ(sender.now, (is_open ? 2600 : 2620) * kMs);
   }
+}
+
+TEST(LoadLoop, AThreadThatWasStoppedWaitsForResponsesFromThenOn) {
+  // Stops for a minute, before the end and while it waits for the responses, which need 300 ms.
+  for (const uint64_t stop_ns : {50 * kMs, 250 * kMs}) {
+    FakeSender sender(300 * kMs);
+    sender.stop_ns = stop_ns;
+    sender.stopped_ns = 60'000 * kMs;
+    const Measured result = sender.run(open(500));
+    EXPECT_EQ(sender.sent, 50u);
+    EXPECT_EQ(result.failed, 0u) << result.first_error;
+    EXPECT_EQ(result.latencies.count(), 50u);
+  }
+}
+
+TEST(LoadLoop, SaysHowManyRequestsWereNeverSent) {
+  // One at a time, 400 ms each, 10 due: after 100 ms and a grace of 1 s, three were sent and two
+  // answered.
+  FakeSender sender(400 * kMs, 1);
+  const Measured result = sender.run(open(100));
+  EXPECT_EQ(sender.sent, 3u);
+  EXPECT_EQ(result.latencies.count(), 2u);
+  EXPECT_EQ(result.failed, 8u);
+  EXPECT_EQ(result.first_error, "no answer 1.0 s after the end");
+  sender = FakeSender(UINT64_MAX, 0);
+  EXPECT_EQ(sender.run(open(100)).first_error,
+            "not sent 1.0 s after the end: the server is slower than the rate");
 }
 
 TEST(LoadLoop, SlowRequestsCountWholeWhereThatIsAskedFor) {

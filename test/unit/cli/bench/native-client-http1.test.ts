@@ -124,6 +124,28 @@ test('runs again after requests that were cut off', async () => {
   assert.deepEqual([answered, failed], [4, 0]);
 });
 
+test('waits at the end of an open loop for responses that are late', async () => {
+  const { run } = await served((request, response) => {
+    request.resume();
+    setTimeout(() => response.end('x'), 700);
+  });
+  const begun = performance.now();
+  const { failed, firstError, latencies } = await run({ loop: 'open', rate: 100, measureMs: 200 });
+  assert.deepEqual([failed, firstError], [0, undefined]);
+  assert.ok(latencies.max >= 699_000, `${latencies.max} us`);
+  assert.ok(performance.now() - begun < 5000, 'waits only as long as needed');
+});
+
+test('fails the requests of an open loop that are never answered, after the wait', async () => {
+  const { run } = await served((request) => request.resume());
+  const begun = performance.now();
+  const schedule = { loop: 'open', rate: 100, measureMs: 200, graceMs: 400 } as const;
+  const { answered, failed, firstError, failures } = await run(schedule);
+  assert.deepEqual([answered, failed, failures.late], [0, 20, 20]);
+  assert.match(firstError ?? '', /no answer 0\.4 s after the end/);
+  assert.ok(performance.now() - begun >= 590);
+});
+
 test('says that there is no server', async () => {
   const port = await freePort(createServer());
   const client = new NativeClient(targetOf('http', port));

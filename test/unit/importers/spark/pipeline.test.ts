@@ -237,6 +237,35 @@ describe('errors of a pipeline', () => {
     );
   });
 
+  test('say that it was not fitted, and what to save', async () => {
+    const unfitted = (...stages: readonly StageSketch[]): StageSketch => ({
+      ...pipeline(...stages),
+      class: 'Pipeline',
+    });
+    const indexer = { class: 'feature.StringIndexer', uid: 'indexer' };
+    const regression = { class: 'classification.LogisticRegression', uid: 'regression' };
+    const advice = 'save the model that fit\\(\\) returns';
+    await refuses(
+      unfitted(assembler(['a']), indexer, regression),
+      new RegExp(
+        `this is an unfitted Pipeline \\(stage 1 is the estimator \\S+\\.StringIndexer\\): ${advice}$`,
+      ),
+    );
+    await refuses(
+      unfitted({ class: 'classification.RandomForestClassifier', uid: 'forest' }),
+      /stage 0 is the estimator \S+\.RandomForestClassifier\)/,
+    );
+    await refuses(
+      regression,
+      new RegExp(`LogisticRegression is an estimator, not a model: ${advice}`),
+    );
+    const cross = { class: 'tuning.CrossValidator', uid: 'cross' };
+    await refuses(unfitted(cross), /stage 0 is the estimator \S+\.CrossValidator\)/);
+    // Stages without anything to learn are the same before and after fit().
+    const plan = await planOf(unfitted(assembler(['a', 'b']), logistic([1, 2], 0)));
+    deepEqual(outputsOf(plan).slice(0, 1), ANSWERS.slice(0, 1));
+  });
+
   test('a stage that cannot be read', async () => {
     const broken: StageSketch = { ...LABEL, version: '1.6.0' };
     await refuses(pipeline(broken, LABEL), /stage 0: stages\/0_.*Spark '1\.6\.0': expected 2\.0/);

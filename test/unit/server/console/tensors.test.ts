@@ -128,6 +128,28 @@ describe('scoresOf', () => {
   });
 });
 
+describe('class names', () => {
+  it('of the model replace numbers, by the index of the class', () => {
+    const [scores] = scoresOf(row(0.1, 0.7, 0.2), ['ant', 'bee', 'cat']) ?? [];
+    assert.deepEqual(
+      scores?.map(({ label }) => label),
+      ['bee', 'cat', 'ant'],
+    );
+    const [extension] = scoresOf(row('0.9:2'), ['ant', 'bee', 'cat']) ?? [];
+    assert.equal(extension?.[0]?.label, 'cat');
+  });
+
+  it('that are missing stay numbers, and the names of the response win', () => {
+    const [scores] = scoresOf(row(0.3, 0.7), ['ant']) ?? [];
+    assert.deepEqual(
+      scores?.map(({ label }) => label),
+      ['class 1', 'ant'],
+    );
+    const [extension] = scoresOf(row('0.9:0:own'), ['ant']) ?? [];
+    assert.equal(extension?.[0]?.label, 'own');
+  });
+});
+
 describe('v1Scores', () => {
   it('sorts the classes of each example and numbers those without a label', () => {
     const text = JSON.stringify({

@@ -38,7 +38,31 @@ const WRAPPERS: Readonly<Record<string, string>> = {
   RFormulaModel: 'pipelineModel',
 };
 
+/** The class of the model that this estimator's fit() returns; undefined if it is no estimator. */
+function fittedType(type: string): string | undefined {
+  const candidates = [
+    `${type}Model`,
+    type.replace(/Classifier$/, 'ClassificationModel').replace(/Regressor$/, 'RegressionModel'),
+  ];
+  return candidates.find(
+    (one) => one !== type && (Object.hasOwn(LOWERINGS, one) || Object.hasOwn(WRAPPERS, one)),
+  );
+}
+
+const FITTED_ADVICE = 'save the model that fit() returns';
+
+/** A Pipeline that was not fitted is a model only if none of its stages has anything to learn. */
+async function refuseEstimators(folder: StageFolder): Promise<void> {
+  for (const [i, name] of folder.stageNames().entries()) {
+    const { type, className } = (await folder.child(name)).metadata;
+    if (fittedType(type) === undefined) continue;
+    const which = `stage ${i} is the estimator ${className}`;
+    throw new StageProblem(`this is an unfitted Pipeline (${which}): ${FITTED_ADVICE}`);
+  }
+}
+
 async function lowerPipeline(model: Model, folder: StageFolder, path: Path): Promise<void> {
+  if (folder.metadata.type === 'Pipeline') await refuseEstimators(folder);
   for (const [i, name] of folder.stageNames().entries()) {
     const place = `stage ${[...path, i].join('.')}`;
     await within(model, place, async () =>
@@ -51,6 +75,9 @@ async function lowerStage(model: Model, folder: StageFolder, place: string): Pro
   const { type, className } = folder.metadata;
   await within(model, place, async () => {
     const lower = Object.hasOwn(LOWERINGS, type) ? LOWERINGS[type] : undefined;
+    if (lower === undefined && fittedType(type) !== undefined) {
+      throw new StageProblem(`${className} is an estimator, not a model: ${FITTED_ADVICE}`);
+    }
     if (lower === undefined) {
       throw new StageProblem(`stages of class ${className} are not supported`);
     }

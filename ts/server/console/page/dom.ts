@@ -94,6 +94,10 @@ export function tabRow(
   return h('div.tabs', { role: 'tablist', 'aria-label': name, keydown: move }, ...buttons);
 }
 
+/** A number with its name; `isBad`: one that should be 0. */
+export const factOf = (name: string, value: string, isBad = false): HTMLElement =>
+  h('div.fact', {}, h('span', {}, name), h(isBad ? 'b.bad' : 'b', { 'data-fact': name }, value));
+
 const UNITS = ['', 'k', 'M', 'G', 'T'];
 
 /** "1.24k": three digits that count. */

@@ -1,8 +1,9 @@
 // The console: its frame, the view that the address after "#" selects, and the model list, which it
 // reloads every few seconds. The browser's thread.
 import { CallError, getJson, key, openWithKey } from './api.js';
-import { h, replace } from './dom.js';
+import { factOf, h, replace } from './dom.js';
 import { ModelList } from './model-list.js';
+import { ServerView } from './metrics/server-view.js';
 import { ModelView, type ModelTab } from './model-view.js';
 import { listModels, mood, unlisted, type ModelEntry } from './models.js';
 
@@ -13,10 +14,29 @@ const TIMES = 10;
 const LOOK_EVERY = 6;
 const ADDRESS = /^#\/([^/]+)(?:\/(overview|request|metrics))?$/;
 
+/** Models whose problems the overview lists. */
+const PROBLEMS_MAX = 50;
+
 interface ServerFacts {
   readonly name: string;
   readonly version: string;
   readonly extensions: readonly string[];
+}
+
+/** The kind and the text of the badge beside the server's name. */
+function badge(models: readonly ModelEntry[]): readonly [kind: string, text: string] {
+  const count = (...kinds: readonly string[]): number =>
+    models.filter((model) => kinds.includes(mood(model))).length;
+  const [ready, failed, loading] = [count('ready', 'partly'), count('failed'), count('loading')];
+  const partly = count('partly');
+  const parts = [
+    `${ready} ready`,
+    ...(loading > 0 ? [`${loading} loading`] : []),
+    ...(failed > 0 ? [`${failed} failed`] : []),
+    ...(partly > 0 ? [`${partly} with problems`] : []),
+  ];
+  const kind = failed > 0 ? 'bad' : loading + partly > 0 ? 'busy' : 'good';
+  return [kind, parts.join(', ')];
 }
 
 function keyForm(changed: () => void): HTMLElement {
@@ -57,6 +77,8 @@ class Console {
   #others: readonly ModelEntry[] = [];
   #reads = 0;
   #view: ModelView | undefined;
+  /** While no model is open. */
+  #server: ServerView | undefined;
   #facts: ServerFacts | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isShown = false;
@@ -128,8 +150,7 @@ class Console {
       this.#models = [...listed, ...others].sort((a, b) => (a.name < b.name ? -1 : 1));
       const { version } = this.#facts;
       this.#version.textContent = version;
-      const ready = listed.filter((model) => model.ready).length;
-      this.#said(ready === listed.length ? 'good' : 'busy', `${ready} ready`);
+      this.#said(...badge(this.#models));
       this.#list.models = this.#models;
     } catch (error) {
       this.#said('bad', error instanceof CallError ? error.message : 'the server does not respond');
@@ -161,7 +182,8 @@ class Console {
       this.#view?.close();
       this.#view = undefined;
       this.#isShown = true;
-      replace(this.#main, this.#overview(name));
+      this.#server ??= new ServerView();
+      replace(this.#main, this.#overview(name, this.#server.element));
       return;
     }
     if (this.#view?.name === name) {
@@ -170,6 +192,8 @@ class Console {
       return;
     }
     this.#view?.close();
+    this.#server?.close();
+    this.#server = undefined;
     this.#isShown = true;
     this.#view = new ModelView(
       model,
@@ -184,11 +208,9 @@ class Console {
   }
 
   /** The server as a whole. */
-  #overview(missing: string): HTMLElement {
+  #overview(missing: string, numbers: HTMLElement): HTMLElement {
     const count = (kind: string): number =>
       this.#models.filter((model) => mood(model) === kind).length;
-    const fact = (name: string, value: number): HTMLElement =>
-      h('div.fact', {}, h('span', {}, name), h('b', {}, String(value)));
     const failed = this.#models.filter((model) => ['failed', 'partly'].includes(mood(model)));
     const row = (model: ModelEntry): HTMLElement => {
       const reason = model.versions.find((one) => one.reason !== undefined)?.reason;
@@ -204,15 +226,16 @@ class Console {
       h(
         'div.facts',
         {},
-        fact('models', this.#models.length),
-        fact('ready', count('ready') + count('partly')),
-        fact('loading', count('loading')),
-        fact('failed', count('failed')),
-        fact('not loaded', count('off')),
+        factOf('models', String(this.#models.length)),
+        factOf('ready', String(count('ready') + count('partly'))),
+        factOf('loading', String(count('loading'))),
+        factOf('with problems', String(failed.length), failed.length > 0),
+        factOf('not loaded', String(count('off'))),
       ),
       h('p.note', {}, 'Select a model: press / to filter, arrow keys to move, Enter to open.'),
       failed.length > 0 && h('h3', {}, 'Models with problems'),
-      failed.length > 0 && h('ul.problems', {}, ...failed.slice(0, 50).map(row)),
+      failed.length > 0 && h('ul.problems', {}, ...failed.slice(0, PROBLEMS_MAX).map(row)),
+      numbers,
       this.#facts && h('h3', {}, 'Extensions'),
       this.#facts && h('p.dim', {}, this.#facts.extensions.join(', ')),
     );

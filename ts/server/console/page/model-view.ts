@@ -145,7 +145,7 @@ export class ModelView {
   }
 
   #drawHead(): void {
-    const { name, platform, ready, default_version: version, reason } = this.#model;
+    const { name, platform, ready, reason } = this.#model;
     const button = (verb: 'load' | 'unload', label: string): HTMLElement =>
       h('button', { type: 'button', 'data-do': verb, click: () => void this.#change(verb) }, label);
     replace(
@@ -154,7 +154,7 @@ export class ModelView {
         'header.model-head',
         {},
         h('h2', {}, name),
-        h(`span.status.${ready ? 'good' : 'bad'}`, {}, ready ? `serves v${version}` : 'not served'),
+        this.#badge(),
         platform !== undefined && h('code.dim', {}, platform),
         h('span.grow'),
         button('load', ready ? 'Reload' : 'Load'),
@@ -166,8 +166,16 @@ export class ModelView {
     );
   }
 
+  #badge(): HTMLElement {
+    const { ready, default_version: version, versions } = this.#model;
+    const failed = versions.filter((one) => one.reason !== undefined).length;
+    const problems = failed === 0 ? '' : `, ${failed} failed`;
+    if (!ready) return h('span.status.bad', {}, `not served${problems}`);
+    return h(`span.status.${failed > 0 ? 'busy' : 'good'}`, {}, `serves v${version}${problems}`);
+  }
+
   async #change(verb: 'load' | 'unload'): Promise<void> {
-    const label = verb === 'load' ? 'Load' : 'Unload';
+    const label = verb === 'unload' ? 'Unload' : this.#model.ready ? 'Reload' : 'Load';
     replace(this.#note, h('p.note', { role: 'status' }, `${label}: in progress…`));
     try {
       await post(`/v2/repository/models/${part(this.name)}/${verb}`);

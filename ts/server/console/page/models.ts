@@ -83,10 +83,14 @@ export interface ModelFacts {
   readonly signatures: readonly SignatureInfo[];
 }
 
+interface V2Tensor extends Pick<TensorInfo, 'name' | 'datatype' | 'shape'> {
+  readonly parameters?: { readonly labels?: readonly string[] };
+}
+
 interface V2Metadata {
   readonly platform: string;
-  readonly inputs: readonly Pick<TensorInfo, 'name' | 'datatype' | 'shape'>[];
-  readonly outputs: readonly Pick<TensorInfo, 'name' | 'datatype' | 'shape'>[];
+  readonly inputs: readonly V2Tensor[];
+  readonly outputs: readonly V2Tensor[];
 }
 
 interface V1Tensor {
@@ -142,12 +146,18 @@ function signatureOf(name: string, signature: V1Signature): SignatureInfo {
   };
 }
 
-/** V2 knows the types of columns, V1 the ranks and the names of dimensions. */
+/**
+ * V2 knows the types of columns and the names of classes, V1 the ranks and the names of dimensions.
+ */
 function together(v2: V2Metadata['inputs'], v1: readonly TensorInfo[]): TensorInfo[] {
-  return v2.map((tensor) => {
-    const known = v1.find(({ name }) => name === tensor.name);
-    const symbols = known?.symbols ?? tensor.shape.map(() => '');
-    return { ...tensor, symbols, unknownRank: known?.unknownRank ?? false };
+  return v2.map(({ name, datatype, shape, parameters }) => {
+    const known = v1.find((one) => one.name === name);
+    const symbols = known?.symbols ?? shape.map(() => '');
+    const labels = parameters?.labels;
+    return {
+      ...{ name, datatype, shape, symbols, unknownRank: known?.unknownRank ?? false },
+      ...(labels !== undefined && { labels }),
+    };
   });
 }
 

@@ -1,5 +1,4 @@
-// Answers of every protocol as named tensors. Pure; the browser's
-// thread.
+// Answers of every protocol as named tensors. Pure; the browser's thread.
 import { CSV_TYPE } from '../../../../base/media-types.js';
 
 export interface Answered {
@@ -134,9 +133,15 @@ function areParts(values: readonly unknown[], classes: number): boolean {
   return true;
 }
 
-/** Scores of each row's classes, highest first; undefined: the tensor has none. Fractions count
- * where they are probabilities, or where there are as many as scores of classes are. */
-export function scoresOf(tensor: Answered): readonly (readonly Score[])[] | undefined {
+/**
+ * Scores of each row's classes, highest first; undefined: the tensor has none. Fractions count
+ * where they are probabilities, or where there are as many as scores of classes are. `labels`: the
+ * names of the classes, if the model has them.
+ */
+export function scoresOf(
+  tensor: Answered,
+  labels: readonly string[] = [],
+): readonly (readonly Score[])[] | undefined {
   const { shape, values } = tensor;
   const classes = shape.at(-1) ?? 0;
   const isClassified = typeof values[0] === 'string';
@@ -152,7 +157,8 @@ export function scoresOf(tensor: Answered): readonly (readonly Score[])[] | unde
     const [, score, index, label] =
       typeof value === 'string' ? (CLASSIFIED.exec(value) ?? []) : [undefined, String(value)];
     if (score === undefined || !Number.isFinite(Number(score))) return undefined;
-    scores.push({ label: label ?? `class ${index ?? at % classes}`, score: Number(score) });
+    const place = Number(index ?? at % classes);
+    scores.push({ label: label ?? labels[place] ?? `class ${place}`, score: Number(score) });
   }
   return Array.from({ length: rows }, (_, row) =>
     highest(scores.slice(row * classes, (row + 1) * classes)),

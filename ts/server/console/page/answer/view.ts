@@ -1,6 +1,7 @@
 // The response viewer: charts of class scores, images, tables, and the raw response. The browser's
 // thread.
 import { elementCount } from '../../../../model/shape.js';
+import type { TensorInfo } from '../../../../model/snapshot.js';
 import type { Reply } from '../api.js';
 import { bars } from '../charts.js';
 import { h, replace } from '../dom.js';
@@ -84,9 +85,15 @@ function pictures(tensor: Answered): HTMLElement | undefined {
   return h('div.pictures', { role: 'img', 'aria-label': `${tensor.name} as images` }, ...canvases);
 }
 
-function tensorView(tensor: Answered): HTMLElement {
+/** V1 gives a model's only output another name. */
+function labelsOf({ name }: Answered, outputs: readonly TensorInfo[]): readonly string[] {
+  const own = outputs.find((output) => output.name === name);
+  return (own ?? (outputs.length === 1 ? outputs[0] : undefined))?.labels ?? [];
+}
+
+function tensorView(tensor: Answered, outputs: readonly TensorInfo[]): HTMLElement {
   const { name, datatype, shape } = tensor;
-  const scores = scoresOf(tensor);
+  const scores = scoresOf(tensor, labelsOf(tensor, outputs));
   const title = h(
     'h3',
     {},
@@ -100,17 +107,26 @@ function tensorView(tensor: Answered): HTMLElement {
   return h('div.tensor', {}, title, drawn, h('details', {}, h('summary', {}, 'Values'), values));
 }
 
-function indented(text: string): string {
-  if (text.length > RAW_CHARS_MAX) return `${text.slice(0, RAW_CHARS_MAX)}…`;
-  try {
-    return JSON.stringify(JSON.parse(text), undefined, 1);
-  } catch {
-    return text;
-  }
+/** The response as the server sent it: numbers keep their digits. */
+export function rawView({ text, contentType }: Reply): HTMLElement {
+  const cut = text.length - RAW_CHARS_MAX;
+  return h(
+    'details.raw',
+    {},
+    h('summary', {}, 'Raw response'),
+    h('p.note', {}, contentType === '' ? 'without a content type' : contentType),
+    h('pre.code', { tabindex: 0 }, text.slice(0, RAW_CHARS_MAX)),
+    cut > 0 && h('p.note', {}, `${cut} more characters are not shown.`),
+  );
 }
 
-/** Shows a response with status 200. */
-export function answerView({ text, contentType }: Reply, example: Example): HTMLElement {
+/** Shows a response with status 200. `outputs`: those of the model's signature. */
+export function answerView(
+  reply: Reply,
+  example: Example,
+  outputs: readonly TensorInfo[],
+): HTMLElement {
+  const { text, contentType } = reply;
   const classified = example.path.endsWith(':classify') ? v1Scores(text) : undefined;
   const { tensors, table: rows } = partsOf(text, contentType);
   return h(
@@ -118,12 +134,7 @@ export function answerView({ text, contentType }: Reply, example: Example): HTML
     {},
     classified && h('div.tensor', {}, h('h3', {}, 'results'), chart(classified)),
     rows && table(rows),
-    ...(classified ? [] : tensors.map(tensorView)),
-    h(
-      'details.raw',
-      {},
-      h('summary', {}, 'Raw response'),
-      h('pre.code', { tabindex: 0 }, indented(text)),
-    ),
+    ...(classified ? [] : tensors.map((tensor) => tensorView(tensor, outputs))),
+    rawView(reply),
   );
 }

@@ -1,6 +1,5 @@
 // Reads what is needed of a page of metrics in Prometheus's text format, and what its histograms
-// say. Pure; the browser's
-// thread.
+// say. Pure; the browser's thread.
 
 export interface Sample {
   readonly labels: Readonly<Record<string, string>>;
@@ -27,14 +26,10 @@ function labelsOf(text: string): Readonly<Record<string, string>> {
   return Object.fromEntries(pairs) as Record<string, string>;
 }
 
-/** The samples of one model ("" = those that are of none). A page of a thousand models is long:
- * lines of others are passed over before anything of them is read. */
-export function samplesOf(text: string, model: string): Samples {
-  const wanted = `model="${escaped(model)}"`;
+function read(text: string, isWanted: (line: string) => boolean): Samples {
   const samples = new Map<string, Sample[]>();
   for (const line of text.split('\n')) {
-    if (line.startsWith('#')) continue;
-    if (model === '' ? line.includes('model="') : !line.includes(wanted)) continue;
+    if (line.startsWith('#') || !isWanted(line)) continue;
     const [, name = '', labels = '', value = ''] = LINE.exec(line) ?? [];
     if (name === '') continue;
     const list = samples.get(name) ?? [];
@@ -42,6 +37,35 @@ export function samplesOf(text: string, model: string): Samples {
     samples.set(name, list);
   }
   return samples;
+}
+
+/** The samples of one model ("" = those that are of none). A page of a thousand models is long:
+ * lines of others are passed over before anything of them is read. */
+export function samplesOf(text: string, model: string): Samples {
+  const wanted = `model="${escaped(model)}"`;
+  return read(text, (line) => (model === '' ? !line.includes('model="') : line.includes(wanted)));
+}
+
+/** The samples of the metrics with these names, of all models. */
+export function samplesNamed(text: string, names: ReadonlySet<string>): Samples {
+  return read(text, (line) => names.has(/^\w+/.exec(line)?.[0] ?? ''));
+}
+
+/** The samples by the value of a label. */
+export function byLabel(samples: Samples, label: string): ReadonlyMap<string, Samples> {
+  const all = new Map<string, Map<string, Sample[]>>();
+  for (const [name, list] of samples) {
+    for (const sample of list) {
+      const value = sample.labels[label];
+      if (value === undefined) continue;
+      const own = all.get(value) ?? new Map<string, Sample[]>();
+      all.set(value, own);
+      const of = own.get(name) ?? [];
+      own.set(name, of);
+      of.push(sample);
+    }
+  }
+  return all;
 }
 
 /** Sums all versions and reasons. */

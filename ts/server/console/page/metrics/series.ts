@@ -3,7 +3,7 @@
 import { EMPTY, histogramOf, quantile, since, total, type Histogram } from './exposition.js';
 import type { Samples } from './exposition.js';
 
-/** Pages that are kept: two minutes of one every two seconds. */
+/** Points that are kept: two minutes of one every two seconds. */
 export const POINTS_MAX = 60;
 
 const LATENCY = 'serval_request_duration_seconds';
@@ -40,24 +40,23 @@ const measured = (histogram: Histogram, part: number): number | undefined => {
 
 export class Series {
   readonly points: Point[] = [];
-  #pages: Page[] = [];
+  #last: Page | undefined;
 
-  /** Since the oldest page that is kept. */
+  /** Since the model was loaded, as are the next three. */
   get latency(): Histogram {
-    return since(this.#pages.at(-1)?.latency ?? EMPTY, this.#pages[0]?.latency ?? EMPTY);
+    return this.#last?.latency ?? EMPTY;
   }
 
   get batches(): Histogram {
-    return since(this.#pages.at(-1)?.batches ?? EMPTY, this.#pages[0]?.batches ?? EMPTY);
+    return this.#last?.batches ?? EMPTY;
   }
 
-  /** Since the server began. */
   get answered(): number {
-    return this.#pages.at(-1)?.answered ?? 0;
+    return this.#last?.answered ?? 0;
   }
 
   get failed(): number {
-    return this.#pages.at(-1)?.failed ?? 0;
+    return this.#last?.failed ?? 0;
   }
 
   add(samples: Samples, seconds: number): void {
@@ -71,11 +70,10 @@ export class Series {
       queue: histogramOf(samples, QUEUE),
       pending: total(samples, 'nv_inference_pending_request_count'),
     };
-    const last = this.#pages.at(-1);
-    if (last !== undefined && page.answered < last.answered) this.#pages = [];
-    else if (last !== undefined) this.#addPoint(last, page);
-    this.#pages.push(page);
-    if (this.#pages.length > POINTS_MAX) this.#pages.shift();
+    const last = this.#last;
+    const goesOn = last !== undefined && page.answered >= last.answered;
+    if (goesOn) this.#addPoint(last, page);
+    this.#last = page;
   }
 
   #addPoint(before: Page, page: Page): void {

@@ -1,17 +1,16 @@
-// Live metrics of one model: latency, rates, queue and batch sizes. Looks for as long as it is on
-// the page. The browser's thread.
-import { getText } from '../api.js';
+// Live metrics of one model: latency, rates, queue and batch sizes. Reads /metrics for as long as
+// it is on the page. The browser's thread.
 import { columnPlot, linePlot, type Column } from '../charts.js';
-import { duration, h, replace, short } from '../dom.js';
+import { duration, factOf, h, replace, short } from '../dom.js';
 import { quantile, samplesOf, type Histogram } from './exposition.js';
+import { MetricsReader } from './reader.js';
 import { POINTS_MAX, Series } from './series.js';
 
-const EVERY_MS = 2000;
-/** A page that takes long to come is asked for less often: this many times what it took. */
-const TIMES = 5;
-
 /** Those between the first and the last that have any. */
-function columnsOf({ bounds, counts }: Histogram, label: (bound: number) => string): Column[] {
+export function columnsOf(
+  { bounds, counts }: Histogram,
+  label: (bound: number) => string,
+): Column[] {
   const first = counts.findIndex((count) => count > 0);
   const last = counts.findLastIndex((count) => count > 0);
   if (first < 0) return [];
@@ -21,42 +20,30 @@ function columnsOf({ bounds, counts }: Histogram, label: (bound: number) => stri
   });
 }
 
-const bound = (seconds: number): string => `≤${duration(Number(seconds.toPrecision(3)))}`;
+export const bound = (seconds: number): string => `≤${duration(Number(seconds.toPrecision(3)))}`;
 
 export class MetricsView {
   readonly element = h('div.metrics');
   readonly #model: string;
   readonly #series = new Series();
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  #isOver = false;
+  readonly #reader: MetricsReader;
 
   constructor(model: string) {
     this.#model = model;
     replace(this.element, h('p.note', {}, 'Waiting for the first two readings of /metrics…'));
-    void this.#look();
+    this.#reader = new MetricsReader({
+      read: (text, seconds) => {
+        this.#series.add(samplesOf(text, this.#model), seconds);
+        this.#draw();
+      },
+      failed: (reason) =>
+        replace(this.element, h('p.bad', { role: 'alert' }, `Failed to read /metrics: ${reason}`)),
+    });
   }
 
-  /** Looks no more. */
+  /** Reads no more. */
   close(): void {
-    this.#isOver = true;
-    clearTimeout(this.#timer);
-  }
-
-  async #look(): Promise<void> {
-    const begun = performance.now();
-    try {
-      if (!document.hidden) {
-        const text = await getText('/metrics');
-        this.#series.add(samplesOf(text, this.#model), begun / 1000);
-        if (!this.#isOver) this.#draw();
-      }
-    } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      replace(this.element, h('p.bad', { role: 'alert' }, `Failed to read /metrics: ${reason}`));
-    }
-    if (this.#isOver) return;
-    const wait = Math.max(EVERY_MS, (performance.now() - begun) * TIMES);
-    this.#timer = setTimeout(() => void this.#look(), wait);
+    this.#reader.close();
   }
 
   #draw(): void {
@@ -66,19 +53,17 @@ export class MetricsView {
       colour: number,
       pick: (point: (typeof points)[number]) => number | undefined,
     ) => ({ name, colour, values: points.map(pick) });
-    const fact = (name: string, value: string): HTMLElement =>
-      h('div.fact', {}, h('span', {}, name), h('b', { 'data-fact': name }, value));
     const samples = POINTS_MAX;
     replace(
       this.element,
       h(
         'div.facts',
         {},
-        fact('answered', short(answered)),
-        fact('failed', short(failed)),
-        fact('p50', duration(quantile(latency, 0.5))),
-        fact('p99', duration(quantile(latency, 0.99))),
-        fact('p99.9', duration(quantile(latency, 0.999))),
+        factOf('answered', short(answered)),
+        factOf('failed', short(failed), failed > 0),
+        factOf('p50', duration(quantile(latency, 0.5))),
+        factOf('p99', duration(quantile(latency, 0.99))),
+        factOf('p99.9', duration(quantile(latency, 0.999))),
       ),
       h(
         'div.plots',
@@ -115,9 +100,9 @@ export class MetricsView {
           shown: duration,
           lines: [line('p99', 2, ({ queueP99 }) => queueP99)],
         }),
-        columnPlot('Latency, last two minutes', columnsOf(latency, bound)),
+        columnPlot('Latency since the start', columnsOf(latency, bound)),
         columnPlot(
-          'Batch size',
+          'Batch size since the start',
           columnsOf(batches, (rows) => `≤${rows}`),
         ),
       ),

@@ -1,7 +1,7 @@
 // The request editor: an example for each protocol, a picture where the model takes one, the same
 // as a curl command, and what was answered. The browser's thread.
 import { CSV_TYPE, JSON_TYPE } from '../../../../base/media-types.js';
-import { answerView } from '../answer/view.js';
+import { answerView, rawView } from '../answer/view.js';
 import { bytes, h, replace, tabRow } from '../dom.js';
 import { call, CallError, errorText, type Reply } from '../api.js';
 import type { ModelEntry, ModelFacts } from '../models.js';
@@ -19,11 +19,13 @@ export class Editor {
   readonly #answer = h('section.answer', { 'aria-label': 'Answer', 'aria-live': 'polite' });
   readonly #body = h('textarea.code', { spellcheck: 'false', 'aria-label': 'Request body' });
   readonly #send = h('button.primary.send', { type: 'button', click: () => void this.#sent() });
+  readonly #outputs: ModelFacts['signatures'][number]['outputs'];
   #chosen: string;
   #paint: Paint = { canvas: testCard(), scaling: 'unit' };
 
   constructor(model: ModelEntry, facts: ModelFacts) {
     this.#examples = examplesOf(model.name, facts);
+    this.#outputs = facts.signatures[0]?.outputs ?? [];
     this.#chosen = this.#examples[0]?.id ?? '';
     const input = facts.signatures[0]?.inputs.find(({ datatype }) => datatype === 'UINT8');
     if (input !== undefined) this.#paint = { ...this.#paint, scaling: 'bytes' };
@@ -162,7 +164,9 @@ export class Editor {
     try {
       const body = filledBody(this.#body.value, example.filled, this.#paint);
       const reply = await call('POST', example.path, body);
-      replace(this.#answer, replyHead(reply, body.length), replyBody(reply, example));
+      const shown =
+        reply.status === 200 ? answerView(reply, example, this.#outputs) : refusedView(reply);
+      replace(this.#answer, replyHead(reply, body.length), shown);
     } catch (error) {
       const text = error instanceof Error ? error.message : String(error);
       replace(this.#answer, h('p.bad', { role: 'alert' }, text));
@@ -183,10 +187,9 @@ function replyHead({ status, millis, text }: Reply, sent: number): HTMLElement {
   );
 }
 
-function replyBody(reply: Reply, example: Example): HTMLElement {
-  if (reply.status === 200) return answerView(reply, example);
+function refusedView(reply: Reply): HTMLElement {
   const text = errorText(reply);
-  return h('div', {}, h('p.bad', { role: 'alert' }, text), advice(reply, text));
+  return h('div', {}, h('p.bad', { role: 'alert' }, text), advice(reply, text), rawView(reply));
 }
 
 /** Returns advice about an error that the page knows. */
