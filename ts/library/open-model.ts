@@ -91,7 +91,7 @@ export const keptAlive = (): NodeJS.Timeout => setInterval(() => undefined, 0x7f
 
 /** The engine's control calls, with the importers and the placement on devices before them. */
 export function importingControl(
-  engine: Pick<Engine, 'control'>,
+  engine: { readonly control: EngineControl },
   config: Config,
   logger: Logger,
 ): EngineControl {
