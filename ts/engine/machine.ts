@@ -44,7 +44,10 @@ export function refusal({ platform, arch, features }: Machine): string | undefin
  */
 export function libraryRefusal(glibc: string | undefined, reason: string): string | undefined {
   if (glibc === undefined) {
-    return `${SUPPORTED}; this system's C library is not glibc (on Alpine it is musl): use a system such as Debian, or the image node:22-slim`;
+    return (
+      `${SUPPORTED}; this system's C library is not glibc (on Alpine it is musl): ` +
+      'use a system such as Debian, or the image node:22-slim'
+    );
   }
   const wanted = /version `GLIBC_([\d.]+)' not found/.exec(reason)?.[1];
   if (wanted === undefined) return undefined;
