@@ -40,7 +40,7 @@ export function refusal({ platform, arch, features }: Machine): string | undefin
 
 /**
  * Returns why an addon that exists did not load: the C library's version, as Node reports it
- * (undefined where it is not glibc), or nothing that this function knows.
+ * (undefined where it is not glibc); undefined for other reasons.
  */
 export function libraryRefusal(glibc: string | undefined, reason: string): string | undefined {
   if (glibc === undefined) {
