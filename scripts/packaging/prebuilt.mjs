@@ -45,9 +45,8 @@ export function shippedPackages() {
 function addonNames() {
   const reason = staleReason('baseline');
   if (reason === undefined) return ['serval.node', 'serval-baseline.node'];
-  process.stderr.write(
-    `package: it will not run on x86-64 CPUs without AVX2: ${reason}: run \`make build-baseline\`\n`,
-  );
+  const limit = 'package: it will not run on x86-64 CPUs without AVX2';
+  process.stderr.write(`${limit}: ${reason}: run \`make build-baseline\`\n`);
   return ['serval.node'];
 }
 

@@ -40,11 +40,14 @@ export function refusal({ platform, arch, features }: Machine): string | undefin
 
 /**
  * Returns why an addon that exists did not load: the C library's version, as Node reports it
- * (undefined where it is not glibc), or nothing that this function knows.
+ * (undefined where it is not glibc); undefined for other reasons.
  */
 export function libraryRefusal(glibc: string | undefined, reason: string): string | undefined {
   if (glibc === undefined) {
-    return `${SUPPORTED}; this system's C library is not glibc (on Alpine it is musl): use a system such as Debian, or the image node:22-slim`;
+    return (
+      `${SUPPORTED}; this system's C library is not glibc (on Alpine it is musl): ` +
+      'use a system such as Debian, or the image node:22-slim'
+    );
   }
   const wanted = /version `GLIBC_([\d.]+)' not found/.exec(reason)?.[1];
   if (wanted === undefined) return undefined;

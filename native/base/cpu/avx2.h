@@ -25,6 +25,8 @@ using sse4::store;
 using sse4::to_text;
 using sse4::two_words;
 
+inline uint32_t first_bit(uint32_t mask) { return _tzcnt_u32(mask); }
+
 inline __m256i load(const void* from) {
   return _mm256_loadu_si256(static_cast<const __m256i*>(from));
 }

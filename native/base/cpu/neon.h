@@ -11,6 +11,8 @@
 
 namespace serval::cpu::neon {
 
+using scalar::first_bit;
+
 using Bytes16 = uint8x16_t;
 
 inline uint8x16_t load(const void* from) { return vld1q_u8(static_cast<const uint8_t*>(from)); }

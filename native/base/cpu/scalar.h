@@ -61,6 +61,10 @@ inline uint32_t not_digits(const char* text) {
   return mask;
 }
 
+// The place of the lowest bit of a mask that is not 0. Unsigned, unlike std::countr_zero(): a sign
+// extension costs a cycle.
+inline uint32_t first_bit(uint32_t mask) { return static_cast<uint32_t>(__builtin_ctz(mask)); }
+
 // The value of `count` digits at `first`, of which the first `whole` are before a point (which is
 // skipped). At most 15 bytes in all; 16 bytes are read.
 inline uint64_t gather_digits(const char* first, uint32_t count, uint32_t whole) {

@@ -9,6 +9,8 @@
 
 namespace serval::cpu::sse4 {
 
+using scalar::first_bit;
+
 using Bytes16 = __m128i;
 
 inline __m128i load(const void* from) { return _mm_loadu_si128(static_cast<const __m128i*>(from)); }

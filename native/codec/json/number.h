@@ -32,8 +32,7 @@ struct Layout {
 inline Layout find_layout(const char* p) {
   const uint32_t other = cpu::not_digits(p);
   const uint32_t behind_sign = other & ~1u;  // never 0, nor without its lowest bit
-  return {other & 1u, static_cast<uint32_t>(__builtin_ctz(behind_sign)),
-          static_cast<uint32_t>(__builtin_ctz(behind_sign & (behind_sign - 1)))};
+  return {other & 1u, cpu::first_bit(behind_sign), cpu::first_bit(behind_sign & (behind_sign - 1))};
 }
 
 // 1 if the integer part is not certainly valid: no digits, leading zeros, a byte other than a sign

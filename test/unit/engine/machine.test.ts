@@ -151,7 +151,7 @@ test('an x86-64 CPU without SSE4.2 is refused with one sentence', (context) => {
   );
 });
 
-test('an x86-64 CPU without AVX2 loads the baseline addon, which says how to build it', (context) => {
+test('an x86-64 CPU without AVX2 wants the baseline addon, and says how to build it', (context) => {
   if (process.arch !== 'x64') return context.skip('only for x86-64');
   const baseline = join(packageRoot(), 'build', 'Release', BASELINE_ADDON);
   if (existsSync(baseline)) return context.skip(`${baseline} is built: test/package starts it`);
