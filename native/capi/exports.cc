@@ -2,7 +2,6 @@
 // and control plane; any thread.
 #include <new>
 
-#include "addon/cpu_check.h"
 #include "capi/model.h"
 #include "engine/request/catch_exceptions.h"
 
@@ -74,10 +73,6 @@ Status null_argument(const char* name) {
 }
 
 Status open_model(const char* path, const serval_options* options, serval_model** out) {
-  if (const char* feature = missing_cpu_feature(); feature != nullptr) {
-    return make_error(ErrorCode::RuntimeUnavailable,
-                      std::string("this CPU does not have ") + feature + ", which Serval needs");
-  }
   if (path == nullptr) return null_argument("path");
   if (out == nullptr) return null_argument("model");
   std::string library;

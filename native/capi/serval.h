@@ -9,6 +9,9 @@
  * model runs. Two exceptions: an object must not be used once its freeing call has begun, and a
  * process that forks must load models after the fork.
  *
+ * CPU. The library for x86-64 is compiled for AVX2, FMA and BMI2 (x86-64-v3): a CPU without them
+ * ends the process while it loads. Check before, as Python's serval.load() does.
+ *
  * Errors. A call that can fail returns NULL, or an error that the caller frees. There is no global
  * state. Invalid arguments (null pointers, unknown names, other datatypes, sizes that do not fit)
  * are errors that name the argument, what was expected and what was given. No exception leaves the
@@ -44,7 +47,7 @@ typedef enum serval_code {
   SERVAL_BODY_TOO_LARGE = 8,       /* a limit on rows, elements or texts */
   SERVAL_UNIMPLEMENTED = 11,       /* the library cannot do this */
   SERVAL_MODEL_INVALID = 15,       /* the model's file is missing, corrupt or not supported */
-  SERVAL_RUNTIME_UNAVAILABLE = 16, /* ONNX Runtime or the CPU's features are missing */
+  SERVAL_RUNTIME_UNAVAILABLE = 16, /* ONNX Runtime is missing */
   SERVAL_BACKEND_FAILED = 17,      /* the model ran and failed */
   SERVAL_INTERNAL = 18,            /* a bug in Serval */
   SERVAL_MEMORY_FULL = 19

@@ -59,7 +59,6 @@ const ONLY = {
   engine: { backend: ['backend/backend.h', 'backend/isolated/isolated.h'] },
   addon: { operators: ['operators/images/image_file.h'] },
   capi: {
-    addon: ['addon/cpu_check.h'],
     backend: ['backend/backend.h'],
     gpu: ['gpu/cuda.h'],
   },

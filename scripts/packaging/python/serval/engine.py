@@ -4,6 +4,7 @@ during every call."""
 import ctypes
 import functools
 import os
+import re
 
 from serval.errors import ServalError
 from serval.program import RUNTIME
@@ -119,9 +120,32 @@ _CALLS = {
 }
 
 
+def missing_feature(text):
+    """A feature of x86-64 that libserval.so needs and the first processor of this /proc/cpuinfo
+    lacks; None: it has all, or the text is of another architecture."""
+    flags = re.search(r"^flags\s*:(.*)$", text, re.MULTILINE)
+    if flags is None:
+        return None
+    has = flags.group(1).split()
+    return next((one for one in ("avx2", "fma", "bmi2") if one not in has), None)
+
+
+def check_cpu():
+    """The library would end the process on a CPU that it is not compiled for."""
+    try:
+        with open("/proc/cpuinfo", encoding="latin-1") as file:
+            missing = missing_feature(file.read(8192))
+    except OSError:
+        return
+    if missing is not None:
+        text = f"serval.load() needs an x86-64 CPU with AVX2, FMA and BMI2; this one lacks {missing}"
+        raise ServalError("RuntimeUnavailable", text + "; the server runs on it")
+
+
 @functools.lru_cache(maxsize=None)
 def library():
     """Loads the library once. Raises ServalError: RuntimeUnavailable."""
+    check_cpu()
     path = os.path.join(RUNTIME, "prebuilt", "libserval.so")
     try:
         loaded = ctypes.CDLL(path)

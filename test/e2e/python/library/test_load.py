@@ -18,7 +18,7 @@ from unittest import mock
 
 import numpy as np
 import serval
-from serval import arrays, compiled
+from serval import arrays, compiled, engine
 
 HTTP = os.environ.get("SERVAL_HTTP", "")
 EXAMPLES = os.environ["SERVAL_EXAMPLES"]
@@ -288,6 +288,15 @@ class Errors(unittest.TestCase):
         self.fails("InvalidArgument", "nosuch", example, "iris_tree", nosuch="1")
         self.fails("InvalidArgument", "threads", serval.load,
                    os.path.join(EXAMPLES, "add_sub", "1", "model.onnx"), threads=-1)
+
+
+class Cpu(unittest.TestCase):
+    def test_features_that_the_library_needs(self):
+        flags = "processor\t: 0\nflags\t\t: fpu {}\nbugs\t\t: avx2\n"
+        self.assertIsNone(engine.missing_feature(flags.format("fma avx2 bmi2 avx512f")))
+        self.assertEqual(engine.missing_feature(flags.format("fma bmi2")), "avx2")
+        self.assertEqual(engine.missing_feature(flags.format("avx2 bmi2")), "fma")
+        self.assertIsNone(engine.missing_feature("processor\t: 0\nFeatures\t: fp asimd\n"))
 
 
 class Compiled(unittest.TestCase):
