@@ -1,6 +1,7 @@
 // The pages "coming from TensorFlow Serving", "coming from Triton" and "security": every command on
 // them is run, in order, with the page's own variables set to a temporary folder and free ports.
-// The migration pages begin in an empty folder and make their own models; the others use fixtures. support/doc-blocks.ts explains the fences.
+// The migration pages begin in an empty folder and make their own models; the others use fixtures.
+// support/doc-blocks.ts explains the fences.
 import assert from 'node:assert/strict';
 import { execFile, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
