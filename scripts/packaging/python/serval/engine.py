@@ -138,8 +138,8 @@ def check_cpu():
     except OSError:
         return
     if missing is not None:
-        text = f"serval.load() needs an x86-64 CPU with AVX2, FMA and BMI2; this one lacks {missing}"
-        raise ServalError("RuntimeUnavailable", text + "; the server runs on it")
+        text = f"expected an x86-64 CPU with AVX2, FMA and BMI2, got one without {missing}"
+        raise ServalError("RuntimeUnavailable", f"{text}; the server runs on it")
 
 
 @functools.lru_cache(maxsize=None)
