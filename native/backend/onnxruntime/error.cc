@@ -126,6 +126,10 @@ bool is_own_fault(OrtErrorCode code, std::string_view reason) {
 
 constexpr size_t kInputsShown = 8;
 
+bool contradicts(const FedInput& input) {
+  return !input.spec.unknown_rank && !fits_declared(input.spec, input.shape);
+}
+
 // For example "'x' [2,5] where [-1,4] is declared, 'y' [3]".
 std::string shapes_text(std::span<const FedInput> inputs) {
   std::string text;
@@ -133,8 +137,7 @@ std::string shapes_text(std::span<const FedInput> inputs) {
     const auto& [spec, shape] = inputs[i];
     if (i > 0) text += ", ";
     text += '\'' + spec.name + "' " + shape.to_string();
-    const bool contradicts = !spec.unknown_rank && !fits_declared(spec, shape);
-    if (contradicts) text += " where " + dims_text(spec) + " is declared";
+    if (contradicts(inputs[i])) text += " where " + dims_text(spec) + " is declared";
   }
   if (inputs.size() <= kInputsShown) return text;
   return text + " and " + std::to_string(inputs.size() - kInputsShown) + " more";
@@ -202,9 +205,8 @@ Error run_error(const OrtApi& api, OrtStatus* status, std::span<const FedInput> 
   if (!refused) return error;
   if (!words.empty()) {
     error.message = words;  // in TensorFlow's words
-    return error;
-  }
-  if (!op.empty()) {
+    if (std::none_of(inputs.begin(), inputs.end(), contradicts)) return error;
+  } else if (!op.empty()) {
     error.message = "the model refuses its input: " + std::string(op) + " node '" +
                     std::string(node) + "': " + std::string(reason);
   }

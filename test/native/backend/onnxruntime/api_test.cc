@@ -226,6 +226,26 @@ TEST(OrtLibrary, WithoutShapeCalls) {
   }
 }
 
+// An operator's own words stand alone, unless an input has not the shape that the model declares.
+TEST(OrtMessage, WordsOfAnOperatorNameTheInputThatContradicts) {
+  SKIP_WITHOUT_ONNXRUNTIME();
+  const auto acquired = acquire_runtime(onnxruntime_library(), 2);
+  ASSERT_TRUE(acquired.ok());
+  const OrtApi& api = *acquired.value()->api;
+  TensorSpec texts{"text", DType::Bytes, {-1}, {}, false};
+  const std::string text = std::string(1, kKernelMark) + "input must be a vector" + kKernelMark;
+  const auto message = [&](const Shape& shape) {
+    const FedInput fed{texts, shape};
+    OrtStatus* status = api.CreateStatus(ORT_INVALID_ARGUMENT, text.c_str());
+    return run_error(api, status, {&fed, 1}).message;
+  };
+  EXPECT_EQ(message(Shape(std::vector<int64_t>{2})), "input must be a vector");
+  EXPECT_EQ(message(Shape(std::vector<int64_t>{2, 1})),
+            "input must be a vector; inputs: 'text' [2,1] where [-1] is declared");
+  texts.unknown_rank = true;
+  EXPECT_EQ(message(Shape(std::vector<int64_t>{2, 1})), "input must be a vector");
+}
+
 TEST(OrtMessage, Cleaned) {
   EXPECT_EQ(clean_message("plain text."), "plain text.");
   EXPECT_EQ(clean_message(" two\n lines\t\n"), "two lines");
