@@ -34,7 +34,8 @@ function importers(asked: string[]): TabularImporters {
       asked.push(`${format} ${path}`);
       return Promise.resolve({ plan: fieldsPlan(), warnings: ['a guess'] });
     });
-  return { spark: one('spark'), mleap: one('mleap'), pmml: one('pmml') };
+  const formats = ['spark', 'mleap', 'pmml', 'xgboost', 'lightgbm'] as const;
+  return Object.fromEntries(formats.map((each) => [each, one(each)])) as TabularImporters;
 }
 
 const request = (path: string, more: Partial<TabularRequest> = {}): TabularRequest => ({
