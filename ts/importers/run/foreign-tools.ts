@@ -53,9 +53,10 @@ export function toolArchive(name: string, names: readonly string[]): string | un
 
 /** Under a name that does not say so; a folder's file is found by its name. */
 function boosterText(name: string, kind: BoosterKind): string {
-  const [title, file] = kind === 'xgboost' ? ['XGBoost', 'model.ubj'] : ['LightGBM', 'model.txt'];
+  const [title, file] =
+    kind === 'xgboost' ? ['an XGBoost', 'model.ubj'] : ['a LightGBM', 'model.txt'];
   const wanted = name.endsWith('.json') ? 'model.json' : file;
-  return `is a ${title} model under another name: rename it to ${wanted}, or name it as a PATH`;
+  return `is ${title} model under another name: rename it to ${wanted}, or name it as a PATH`;
 }
 
 function isCatboostJson(text: string): boolean {

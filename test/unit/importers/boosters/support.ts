@@ -112,7 +112,10 @@ export function refuses(file: Buffer | string, expected: RegExp): void {
   assert.throws(
     () => planOf(file),
     (error: unknown) => {
-      assert.ok(error instanceof ServalError && error.code === ErrorCode.ModelInvalid, String(error));
+      assert.ok(
+        error instanceof ServalError && error.code === ErrorCode.ModelInvalid,
+        String(error),
+      );
       assert.match(error.message, /^model: /);
       assert.match(error.message, expected);
       return true;

@@ -28,9 +28,17 @@ const SETS = {
   categories_segments: [0],
   categories_sizes: [2],
 };
-const NUMBERS = { enc: [{ type: 15, values: [10, 20, 30, 40] }, { offsets: [], values: [] }] };
+const NUMBERS = {
+  enc: [
+    { type: 15, values: [10, 20, 30, 40] },
+    { offsets: [], values: [] },
+  ],
+};
 const TEXTS = {
-  enc: [{ offsets: [0, 1, 2, 4, 5], values: [97, 98, 99, 99, 100] }, { offsets: [], values: [] }],
+  enc: [
+    { offsets: [0, 1, 2, 4, 5], values: [97, 98, 99, 99, 100] },
+    { offsets: [], values: [] },
+  ],
 };
 
 describe('models that XGBoost has saved', () => {
@@ -116,7 +124,10 @@ describe('models that XGBoost has saved', () => {
 
   test('gblinear: missing values add nothing', () => {
     const booster = { name: 'gblinear', model: { weights: [0.5, -2, 0.25] } };
-    const { predict } = run(jsonOf(documentOf({ booster })), { f0: [1, NaN, null], f1: [3, 3, NaN] });
+    const { predict } = run(jsonOf(documentOf({ booster })), {
+      f0: [1, NaN, null],
+      f1: [3, 3, NaN],
+    });
     assert.deepEqual(predict, [-4.75, -5.25, 0.75]);
   });
 
@@ -151,7 +162,10 @@ describe('models that XGBoost has saved', () => {
 describe('broken models', () => {
   const tree = (change: object) => jsonOf(documentOf({ trees: [TREE, { ...TREE, ...change }] }));
   const cases: Readonly<Record<string, readonly [Buffer, RegExp]>> = {
-    'a child that is no node': [tree({ left_children: [9, 3, -1, -1, -1] }), /tree 1: node 0: .* 9/],
+    'a child that is no node': [
+      tree({ left_children: [9, 3, -1, -1, -1] }),
+      /tree 1: node 0: .* 9/,
+    ],
     'a cycle': [tree({ left_children: [1, 0, -1, -1, -1] }), /tree 1: node 0 is not part of/],
     'two parents': [tree({ right_children: [2, 3, -1, -1, -1] }), /tree 1: node 3 is not part of/],
     'half a child': [tree({ left_children: [1.5, 3, -1, -1, -1] }), /tree 1: node 0/],
@@ -210,7 +224,10 @@ describe('broken models', () => {
     ],
     'a file that is cut': [jsonOf(documentOf()).subarray(0, 300), /JSON/],
     'another format': [Buffer.from('nothing'), /expected a model that XGBoost or LightGBM/],
-    'UBJ that is cut': [Buffer.from('{L\0\0\0\0\0\0\0\u0007learner{', 'latin1'), /expected 1 bytes/],
+    'UBJ that is cut': [
+      Buffer.from('{L\0\0\0\0\0\0\0\u0007learner{', 'latin1'),
+      /expected 1 bytes/,
+    ],
     'UBJ with a false length': [
       Buffer.from('{L\0\0\0\0\0\0\0\u0007learner[$d#L\u007f\0\0\0\0\0\0\0', 'latin1'),
       /length of|expected .* values/,
