@@ -1,4 +1,4 @@
-// The plan of a booster. Plain data.
+// The plan of a booster. Importer's worker thread; plain data.
 import type { Plan } from '../plan/generated/plan.js';
 
 export interface Lowered {

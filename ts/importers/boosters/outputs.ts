@@ -2,11 +2,11 @@
 import { call, type Expression, type PlanBuilder } from '../plan/builder.js';
 import type { Type } from '../plan/generated/plan.js';
 
-/** What the library's own predict() returns. */
+/** The result of the library's own predict(). */
 export const PREDICT = 'predict';
 /** The sums of the trees. */
 export const MARGIN = 'margin';
-/** Of classifiers: the class. */
+/** The class, for classifiers. */
 export const LABEL = 'label';
 
 /**

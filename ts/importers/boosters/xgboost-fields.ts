@@ -6,7 +6,7 @@ import type { Booster, Categories } from '../plan/xgboost/booster.js';
 import { checkFeatures, shownCategories } from './features.js';
 
 export interface BoosterFields {
-  /** What the trees read, by feature. */
+  /** Columns that the trees read, by feature. */
   readonly columns: readonly Column[];
   readonly categories?: ForestOptions['categories'];
   /** Whether a request may send all features as a matrix of numbers. */

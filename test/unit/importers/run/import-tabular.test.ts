@@ -34,8 +34,13 @@ function importers(asked: string[]): TabularImporters {
       asked.push(`${format} ${path}`);
       return Promise.resolve({ plan: fieldsPlan(), warnings: ['a guess'] });
     });
-  const formats = ['spark', 'mleap', 'pmml', 'xgboost', 'lightgbm'] as const;
-  return Object.fromEntries(formats.map((each) => [each, one(each)])) as TabularImporters;
+  return {
+    spark: one('spark'),
+    mleap: one('mleap'),
+    pmml: one('pmml'),
+    xgboost: one('xgboost'),
+    lightgbm: one('lightgbm'),
+  };
 }
 
 const request = (path: string, more: Partial<TabularRequest> = {}): TabularRequest => ({

@@ -5,7 +5,7 @@
 /** Children below 0 are leaves: ~leaf. A tree of one leaf has no nodes. */
 export interface LightgbmTree {
   readonly feature: Int32Array;
-  /** Of a categorical node: the number of its set. */
+  /** For a categorical node: the number of its set. */
   readonly threshold: Float64Array;
   /** Bit 0: categorical; bit 1: missing values go left; bits 2 and 3: what is missing. */
   readonly decision: Int32Array;

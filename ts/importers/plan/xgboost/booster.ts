@@ -14,7 +14,7 @@ export interface BoosterTree {
   readonly defaultLeft: ArrayLike<number>;
   /** Categories that go right, by the number of the node. */
   readonly categories?: ReadonlyMap<number, ArrayLike<number>>;
-  /** Multi-output trees: the values of leaf i are [at[i] * size, (at[i] + 1) * size) of `values`. */
+  /** Multi-output trees: leaf i has the values from at[i] * size to (at[i] + 1) * size. */
   readonly vectors?: {
     readonly size: number;
     readonly values: ArrayLike<number>;

@@ -4,7 +4,6 @@
 import type { Booster, BoosterTree, Categories } from './booster.js';
 import { countOf, counts, list, member, numbers, optional, texts } from './members.js';
 
-/** Versions of XGBoost that write vectors of leaves apart from the nodes have "leaf_weights". */
 const CATEGORICAL = 1;
 
 /** Errors: RangeError saying what is missing or not supported. */
@@ -139,7 +138,7 @@ function splitsOf(tree: unknown, count: number): BoosterTree['categories'] {
   return found;
 }
 
-/** Multi-output trees: since 3.2 the leaves have lists of their own. */
+/** Multi-output trees: since 3.2 the leaves have a list. */
 function vectorsOf(tree: unknown, { left, right }: BoosterTree): BoosterTree['vectors'] {
   const size = countOf(optional(tree, 'tree_param'), 'size_leaf_vector', 1);
   if (size < 2) return undefined;

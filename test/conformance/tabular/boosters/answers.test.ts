@@ -7,9 +7,9 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { importBooster } from '../../../ts/importers/boosters/index.js';
-import { runPlan } from '../../unit/importers/plan/run-plan.js';
-import { goldenFolder } from '../golden-folder.js';
+import { importBooster } from '../../../../ts/importers/boosters/index.js';
+import { runPlan } from '../../../unit/importers/plan/run-plan.js';
+import { goldenFolder } from '../../golden-folder.js';
 
 type Answer = number | readonly number[];
 
@@ -22,7 +22,7 @@ interface Case {
 }
 
 const NO_GOLDENS = 'no goldens: nothing to make them with, no SERVAL_TREE_GOLDENS';
-/** Units in the last place of a float: XGBoost computes exponentials in floats, Serval in doubles. */
+/** Units in the last place: XGBoost computes exponentials in floats, Serval in doubles. */
 const FLOAT_ULPS_MAX = 2;
 
 const folder = goldenFolder('trees');

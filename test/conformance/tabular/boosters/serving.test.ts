@@ -1,13 +1,13 @@
-// Models of XGBoost and LightGBM on a running server: names in a repository, metadata, every request
-// form, a matrix under any name, and the errors of files that cannot be served.
+// Models of XGBoost and LightGBM on a running server: names in a repository, metadata, every
+// request form, a matrix under any name, and the errors of files that cannot be served.
 // Source: docs/reference/boosters.md.
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { startServer, type ServalProcess } from '../../e2e/support/serval-process.js';
-import { documentOf, jsonOf, LIGHTGBM, TREE } from '../../unit/importers/boosters/support.js';
+import { startServer, type ServalProcess } from '../../../e2e/support/serval-process.js';
+import { documentOf, jsonOf, LIGHTGBM, TREE } from '../../../unit/importers/boosters/support.js';
 
 const NAMED = jsonOf(documentOf({ learner: { feature_names: ['age', 'rooms'] } }));
 const MANY = jsonOf(
