@@ -17,7 +17,7 @@ struct FieldSpec {
   std::string name;
   plan::Type type = plan::Type::Any;     // shown in metadata; values are converted to it
   plan::Type element = plan::Type::Any;  // for a List
-  int32_t size = -1;                     // for a Vector; -1 = free
+  int32_t size = -1;                     // for a Vector, or a List in an output; -1 = free
   bool any = false;                      // accepts the request's type, whatever `type` says
   bool optional = false;                 // if omitted, all values are missing
   bool by_default = true;                // false: no default output needs it; see output_fields
@@ -33,8 +33,10 @@ struct TableSchema {
   // that does not ask for that output may omit them. Empty: there are none.
   std::vector<std::vector<uint32_t>> output_fields;
   bool nan_is_missing = false;  // for Float and Double fields
-  bool of_tensors = false;      // describes a tensor model: codec/table/tensor_fields.h
-  std::string timezone;         // "" = UTC
+  // A tensor [rows, fields] whose name is not that of a field has all fields, in their order.
+  bool matrix = false;
+  bool of_tensors = false;  // describes a tensor model: codec/table/tensor_fields.h
+  std::string timezone;     // "" = UTC
 
   std::vector<uint32_t> by_name;  // indices of the fields, sorted by name: sort_fields()
 

@@ -185,6 +185,7 @@ Result<bool> Plan::read_from(std::span<const uint8_t> bytes, const std::string& 
   format_ = text_of(reading.plan.format());
   producer_ = text_of(reading.plan.producer());
   schema_.nan_is_missing = reading.plan.nan_is_missing();
+  schema_.matrix = reading.plan.matrix();
   schema_.timezone = text_of(reading.plan.timezone());
   read_zones(reading, schema_.timezone, zones_);
   check_columns(reading);

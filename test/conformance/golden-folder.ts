@@ -42,6 +42,7 @@ const MAKERS = {
     script: ['onnx', 'goldens.sh'],
     args: ['boosters'],
   },
+  trees: { variable: 'SERVAL_TREE_GOLDENS', script: ['trees', 'goldens.sh'], args: [] },
   mleap: { variable: 'SERVAL_MLEAP_GOLDENS', script: ['tabular', 'goldens.sh'], args: ['mleap'] },
 } as const;
 

@@ -42,8 +42,8 @@ export interface TensorFlowImporterSpec {
 
 /** Import to a tabular plan. */
 export interface TabularImporterSpec {
-  /** `archive`: one of the others, determined when it is opened. */
-  readonly format: 'spark' | 'mleap' | 'pmml' | 'archive';
+  /** `archive`, `booster`: one of several, determined when it is opened. */
+  readonly format: 'spark' | 'mleap' | 'pmml' | 'xgboost' | 'lightgbm' | 'archive' | 'booster';
   /** The schema file of its fields and outputs; "" = the model's own. */
   readonly schema: string;
   readonly verification: VerificationMode;

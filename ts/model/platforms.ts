@@ -5,6 +5,8 @@ export const TABULAR_PLATFORMS = {
   spark: 'spark_pipelinemodel',
   mleap: 'mleap_bundle',
   pmml: 'pmml_xml',
+  xgboost: 'xgboost_booster',
+  lightgbm: 'lightgbm_booster',
 } as const;
 
 /**

@@ -1083,7 +1083,8 @@ struct Plan FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_TIMEZONE = 18,
     VT_LAZY = 20,
     VT_ZONES = 22,
-    VT_VERSION = 24
+    VT_VERSION = 24,
+    VT_MATRIX = 26
   };
   const flatbuffers::String *format() const {
     return GetPointer<const flatbuffers::String *>(VT_FORMAT);
@@ -1118,6 +1119,9 @@ struct Plan FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   uint32_t version() const {
     return GetField<uint32_t>(VT_VERSION, 0);
   }
+  bool matrix() const {
+    return GetField<uint8_t>(VT_MATRIX, 0) != 0;
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyOffsetRequired(verifier, VT_FORMAT) &&
@@ -1143,6 +1147,7 @@ struct Plan FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            verifier.VerifyVector(zones()) &&
            verifier.VerifyVectorOfTables(zones()) &&
            VerifyField<uint32_t>(verifier, VT_VERSION, 4) &&
+           VerifyField<uint8_t>(verifier, VT_MATRIX, 1) &&
            verifier.EndTable();
   }
 };
@@ -1184,6 +1189,9 @@ struct PlanBuilder {
   void add_version(uint32_t version) {
     fbb_.AddElement<uint32_t>(Plan::VT_VERSION, version, 0);
   }
+  void add_matrix(bool matrix) {
+    fbb_.AddElement<uint8_t>(Plan::VT_MATRIX, static_cast<uint8_t>(matrix), 0);
+  }
   explicit PlanBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -1209,7 +1217,8 @@ inline flatbuffers::Offset<Plan> CreatePlan(
     flatbuffers::Offset<flatbuffers::String> timezone = 0,
     bool lazy = false,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::plan::Zone>>> zones = 0,
-    uint32_t version = 0) {
+    uint32_t version = 0,
+    bool matrix = false) {
   PlanBuilder builder_(_fbb);
   builder_.add_version(version);
   builder_.add_zones(zones);
@@ -1220,6 +1229,7 @@ inline flatbuffers::Offset<Plan> CreatePlan(
   builder_.add_fields(fields);
   builder_.add_producer(producer);
   builder_.add_format(format);
+  builder_.add_matrix(matrix);
   builder_.add_lazy(lazy);
   builder_.add_nan_is_missing(nan_is_missing);
   return builder_.Finish();
@@ -1237,7 +1247,8 @@ inline flatbuffers::Offset<Plan> CreatePlanDirect(
     const char *timezone = nullptr,
     bool lazy = false,
     const std::vector<flatbuffers::Offset<serval::plan::Zone>> *zones = nullptr,
-    uint32_t version = 0) {
+    uint32_t version = 0,
+    bool matrix = false) {
   auto format__ = format ? _fbb.CreateString(format) : 0;
   auto producer__ = producer ? _fbb.CreateString(producer) : 0;
   auto fields__ = fields ? _fbb.CreateVector<flatbuffers::Offset<serval::plan::Field>>(*fields) : 0;
@@ -1257,7 +1268,8 @@ inline flatbuffers::Offset<Plan> CreatePlanDirect(
       timezone__,
       lazy,
       zones__,
-      version);
+      version,
+      matrix);
 }
 
 inline const serval::plan::Plan *GetPlan(const void *buf) {

@@ -37,6 +37,7 @@ class Binder {
  private:
   Status check_names();
   Status pair(uint32_t index);
+  void find_matrices();
   Status count_names(size_t& count);
   Status name_fields();
   Status name_field(RequestTensor& tensor, std::string_view name);
@@ -106,11 +107,21 @@ Status Binder::pair(uint32_t index) {
   return {};
 }
 
+// Finds the tensors that have a column for each field of the model.
+void Binder::find_matrices() {
+  if (!table_.matrix) return;
+  for (size_t i = 0; i < tensors_.size(); ++i) {
+    RequestTensor& tensor = tensors_[i];
+    tensor.is_matrix = !tensor.parameters.has_features && tensor.shape.rank() == 2 &&
+                       table_.find_field(tensor.name, i) < 0;
+  }
+}
+
 Status Binder::count_names(size_t& count) {
   for (const RequestTensor& tensor : tensors_) {
     if (tensor.is_companion) continue;
     if (!tensor.parameters.has_features) {
-      ++count;
+      count += tensor.is_matrix ? table_.fields.size() : 1;
       continue;
     }
     const std::string_view text = tensor.parameters.features;
@@ -151,6 +162,11 @@ Status Binder::name_fields() {
     if (tensor.parameters.has_features) {
       named = each_feature(tensor, arena_,
                            [&](std::string_view name) { return name_field(tensor, name); });
+    } else if (tensor.is_matrix) {
+      for (const FieldSpec& field : table_.fields) {
+        named = name_field(tensor, field.name);
+        if (!named.ok()) break;
+      }
     } else {
       named = name_field(tensor, tensor.name);
     }
@@ -162,6 +178,13 @@ Status Binder::name_fields() {
 // Handles shape [R,N]. Source: X6, X16.
 Status Binder::lay_out_two_dims(RequestTensor& tensor, uint64_t names) {
   const auto width = static_cast<uint64_t>(tensor.shape[1]);
+  if (tensor.is_matrix) {
+    tensor.fields = width;
+    if (width == names && tensor.dtype != DType::Vector) return {};
+    return invalid_argument(input_text(tensor) + ": expected a field's name, or all " +
+                            number(names) + " fields in shape [" + std::to_string(tensor.shape[0]) +
+                            "," + number(names) + "], got shape " + tensor.shape.to_string());
+  }
   const Name& first = names_[tensor.first_name];
   const bool is_vector = tensor.dtype == DType::Vector;
   const bool known = first.field != kNoField;
@@ -334,6 +357,7 @@ Status Binder::bind() {
   for (uint32_t i = 0; done.ok() && i < tensors_.size(); ++i) {
     if (tensors_[i].is_ragged()) done = pair(i);
   }
+  if (done.ok()) find_matrices();
   if (done.ok()) done = name_fields();
   if (done.ok()) done = check_rows();
   for (uint32_t i = 0; done.ok() && i < tensors_.size(); ++i) {

@@ -62,6 +62,7 @@ struct RequestTensor {
   // Set by the binder.
   uint32_t companion = kNoTensor;  // index of the tensor with its lengths
   bool is_companion = false;
+  bool is_matrix = false;                   // it has all fields of the model: TableSchema::matrix
   bool has_cells = false;                   // its cells are vectors or lists
   uint64_t rows = 0, fields = 0, size = 0;  // size: elements per cell, unless ragged
   uint32_t first_name = 0;

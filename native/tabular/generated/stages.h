@@ -9,7 +9,7 @@
 namespace serval::tabular {
 
 // Plans of another version are refused.
-inline constexpr uint32_t kPlanVersion = 0x2ea06843;
+inline constexpr uint32_t kPlanVersion = 0xd15c27d7;
 
 }  // namespace serval::tabular
 

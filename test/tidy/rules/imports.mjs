@@ -26,7 +26,7 @@ const FOLDERS = {
   config: ['values', { apart: ['observation', 'peers'] }, '.'],
   importers: [
     { apart: ['onnx', 'plan'] },
-    { apart: ['tensorflow', 'spark', 'mleap', 'pmml'] },
+    { apart: ['tensorflow', 'spark', 'mleap', 'pmml', 'boosters'] },
     'run',
   ],
   models: ['config', { apart: ['placement', 'warmup'] }, 'registry'],

@@ -29,6 +29,8 @@ const FORMATS: Readonly<Record<ImportedFormat, string>> = {
   spark: 'Spark ML model',
   mleap: 'MLeap bundle',
   pmml: 'PMML document',
+  xgboost: 'XGBoost model',
+  lightgbm: 'LightGBM model',
 };
 
 /**

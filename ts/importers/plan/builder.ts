@@ -5,6 +5,7 @@ import { PLAN_VERSION } from '../../base/generated/plan-version.js';
 import { writeFlatTable } from '../../model/flat-table.js';
 import type { AttributeValue, Block, Exactly, StageKind } from './attributes.js';
 import { type Column, type Expression, flatten } from './expression.js';
+import type { ImportedFormat } from './imported.js';
 import type { Attribute, Field, Output, Plan, Stage, Type, Zone } from './generated/plan.js';
 import type { StageAttributes } from './generated/stages.js';
 import { PLAN } from './generated/flat-tables.js';
@@ -51,8 +52,9 @@ export class PlanBuilder {
   /** May be set until finish(). */
   nanIsMissing = false;
   timezone = '';
+  matrix = false;
   readonly #zones = new Map<string, Zone>();
-  readonly #format: string;
+  readonly #format: ImportedFormat;
   readonly #producer: string;
   readonly #columns: ColumnEntry[] = [];
   readonly #fields: (FieldOptions & { readonly column: Column })[] = [];
@@ -62,7 +64,7 @@ export class PlanBuilder {
   #open = 0;
   #fault: string | undefined;
 
-  constructor(format: 'spark' | 'mleap' | 'pmml', producer: string) {
+  constructor(format: ImportedFormat, producer: string) {
     this.#format = format;
     this.#producer = producer;
   }
@@ -208,6 +210,7 @@ export class PlanBuilder {
       timezone: this.timezone,
       zones: [...this.#zones.values()],
       version: PLAN_VERSION,
+      ...(this.matrix ? { matrix: true } : {}),
     };
   }
 

@@ -8,7 +8,7 @@ export interface FullType {
   readonly type: Type;
   /** Element type of a list. */
   readonly element?: Type;
-  /** Size of a vector; -1 = free. */
+  /** Size of a vector, or of an output's list; -1 = free. */
   readonly size?: number;
 }
 
@@ -59,8 +59,8 @@ export function datatypeOfType({ type, element = 'any' }: FullType): Datatype {
 
 /** The shape of a type in metadata. */
 export function shapeOfType({ type, size = -1 }: FullType): readonly number[] {
-  if (type === 'vector' && size >= 0) return [-1, size];
-  return type === 'vector' || type === 'list' ? [-1, 1, -1] : [-1];
+  if (type !== 'vector' && type !== 'list') return [-1];
+  return size >= 0 ? [-1, size] : [-1, 1, -1];
 }
 
 /**

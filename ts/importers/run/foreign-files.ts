@@ -8,6 +8,7 @@ import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 import { constants, inflateSync } from 'node:zlib';
+import { BOOSTER_HEAD_BYTES, type BoosterKind, boosterKind } from '../boosters/detect.js';
 import { mayBeForeign } from './model-files.js';
 import { toolArchive, toolKind } from './foreign-tools.js';
 
@@ -40,6 +41,23 @@ export async function foreignFile(path: string): Promise<string | undefined> {
     const text = head.toString('latin1');
     if (text.startsWith(ZIP_LOCAL)) return zipKind(path, await zipNames(file, size), head);
     return plainKind(path, head, text, size);
+  } catch {
+    return undefined;
+  } finally {
+    await file.close();
+  }
+}
+
+/** Which booster a file has, by its content; undefined: none, or unreadable. */
+export async function boosterAt(path: string): Promise<BoosterKind | undefined> {
+  let file: FileHandle;
+  try {
+    file = await open(path, 'r');
+  } catch {
+    return undefined;
+  }
+  try {
+    return boosterKind(await readAt(file, 0, BOOSTER_HEAD_BYTES));
   } catch {
     return undefined;
   } finally {

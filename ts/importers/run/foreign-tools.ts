@@ -3,6 +3,7 @@
 // Universal Binary JSON; LightGBM's gbdt_model_text.cpp; CatBoost's model_format.fbs ("CBM1");
 // H2O's hex.genmodel MojoReaderBackend; coremltools' Model.proto; MLflow's "MLmodel" format;
 // PyTorch's torch/export/pt2_archive.
+import { type BoosterKind, boosterKind } from '../boosters/detect.js';
 
 /** Entries in archives of torch.export, before and since PyTorch 2.7. */
 const EXPORTED_PROGRAM = /(^|\/)(serialized_exported_program\.json|archive_format)$/;
@@ -10,20 +11,12 @@ const EXPORTED_PROGRAM = /(^|\/)(serialized_exported_program\.json|archive_forma
 /** The tool of a file, by its name and its front; undefined: none. */
 export function toolKind(name: string, head: Buffer, text: string): string | undefined {
   const stem = name.replace(/\.[^.]*$/, '');
-  if (isXgboost(head, text)) {
+  const booster = boosterKind(head);
+  if (booster !== undefined) return boosterText(name, booster);
+  if (/^\s*\{\s*"name"\s*:\s*"tree"\s*,/.test(text)) {
     return (
-      'is an XGBoost model, which Serval cannot load directly; convert it in Python:  ' +
-      `booster = xgboost.Booster(model_file='${name}'); onnxmltools.convert_xgboost(booster, ` +
-      "initial_types=[('input', FloatTensorType([None, booster.num_features()]))]), saved as " +
-      `${stem}.onnx`
-    );
-  }
-  if (/^tree\r?\nversion=v\d/.test(text) || /^\s*\{\s*"name"\s*:\s*"tree"\s*,/.test(text)) {
-    return (
-      'is a LightGBM model, which Serval cannot load directly; convert it in Python:  ' +
-      `booster = lightgbm.Booster(model_file='${name}'); onnxmltools.convert_lightgbm(booster, ` +
-      "initial_types=[('input', FloatTensorType([None, booster.num_feature()]))], zipmap=False), " +
-      `saved as ${stem}.onnx`
+      "is LightGBM's dump_model(), which LightGBM itself cannot load; serve the file of " +
+      `booster.save_model('${stem}.txt')`
     );
   }
   if (text.startsWith('CBM1') || isCatboostJson(text)) {
@@ -58,18 +51,12 @@ export function toolArchive(name: string, names: readonly string[]): string | un
   return undefined;
 }
 
-/** JSON, Universal Binary JSON, and the binary formats before XGBoost 2. */
-function isXgboost(head: Buffer, text: string): boolean {
-  if (text.startsWith('binf') || text.startsWith('bs64\t')) return true;
-  const isUbj = head[0] === 0x7b && head[1] === 0x4c && text.slice(2, 24).includes('learner');
-  const isConfigFirst = isUbjWith(head, text, 'Config') || isUbjWith(head, text, 'Model');
-  if (isUbj || isConfigFirst) return true;
-  return /^\s*\{/.test(text) && /"learner"\s*:\s*\{/.test(text);
-}
-
-/** A pickled or snapshotted booster has its parts first. */
-function isUbjWith(head: Buffer, text: string, key: string): boolean {
-  return head[0] === 0x7b && head[1] === 0x4c && text.slice(10, 10 + key.length) === key;
+/** Under a name that does not say so; a folder's file is found by its name. */
+function boosterText(name: string, kind: BoosterKind): string {
+  const [title, file] =
+    kind === 'xgboost' ? ['an XGBoost', 'model.ubj'] : ['a LightGBM', 'model.txt'];
+  const wanted = name.endsWith('.json') ? 'model.json' : file;
+  return `is ${title} model under another name: rename it to ${wanted}, or name it as a PATH`;
 }
 
 function isCatboostJson(text: string): boolean {

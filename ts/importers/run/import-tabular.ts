@@ -17,6 +17,7 @@ import {
 } from '../plan/imported.js';
 import { applySchema, readSchema } from '../plan/schema.js';
 import type { Verification } from '../plan/verification.js';
+import { boosterAt, foreignFile } from './foreign-files.js';
 import { TABULAR_IMPORTERS } from './tabular-importers.js';
 
 /** The result of one format's importer. */
@@ -69,6 +70,11 @@ async function lower(
   { format, path, timezone, ansi }: TabularRequest,
   importers: TabularImporters,
 ): Promise<Lowered & { format: ImportedFormat }> {
+  if (format === 'booster') {
+    const found = (await boosterAt(path)) ?? (await notABooster(path));
+    const importer = await importers[found]();
+    return { format: found, ...(await importer(path, { timezone, ansi })) };
+  }
   if (format !== 'archive') {
     const importer = await importers[format]();
     return { format, ...(await importer(path, { timezone, ansi })) };
@@ -81,6 +87,13 @@ async function lower(
   } finally {
     await files.close();
   }
+}
+
+/** Errors: ModelInvalid: always, with what the file is. */
+async function notABooster(path: string): Promise<never> {
+  const expected = 'expected a model that XGBoost or LightGBM has saved';
+  const what = (await foreignFile(path)) ?? expected;
+  throw new ServalError(ErrorCode.ModelInvalid, `${path}: ${what}`);
 }
 
 /** Only Spark's times are instants, and only its SQL has an ANSI mode. */

@@ -37,8 +37,10 @@ export function importingEngine(engine: EngineControl, options: ImportingOptions
 }
 
 /** Adds the file's actual format, by content, if its name is misleading. */
-async function explained(error: unknown, { path = '' }: ModelSpec): Promise<unknown> {
+async function explained(error: unknown, { path = '', importer }: ModelSpec): Promise<unknown> {
   if (!(error instanceof ServalError) || path === '') return error;
+  // The importer recognises its files by their content, and says what others are.
+  if (importer?.format === 'booster') return error;
   const { code } = error;
   if (code !== ErrorCode.ModelInvalid && code !== ErrorCode.Unimplemented) return error;
   const { foreignFile } = await import('./foreign-files.js');

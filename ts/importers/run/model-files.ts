@@ -12,9 +12,10 @@ import {
   TRITON_SAVED_MODEL,
 } from '../../base/file-names.js';
 import { TABULAR_PLATFORMS } from '../../model/platforms.js';
+import type { ImportedFormat } from '../plan/imported.js';
 
-/** A tabular model; the format of an archive is determined when it is loaded. */
-export type TabularFormat = 'spark' | 'mleap' | 'pmml' | 'archive';
+/** A tabular model; the format of an archive or a booster is determined when it is loaded. */
+export type TabularFormat = ImportedFormat | 'archive' | 'booster';
 
 /** `tensorflow`: SavedModel, session bundle or GraphDef, determined when it is loaded. */
 export type ModelFormat = 'onnx' | 'tensorflow' | TabularFormat | 'plan' | 'null';
@@ -35,7 +36,11 @@ export const SAVED_MODEL_PLATFORM = 'tensorflow_savedmodel';
 export const GRAPH_DEF_PLATFORM = 'tensorflow_graphdef';
 /** Triton's name of TensorRT engines. */
 export const TENSORRT_PLATFORM = 'tensorrt_plan';
-const PLATFORMS: Readonly<Record<TabularFormat, string>> = { ...TABULAR_PLATFORMS, archive: '' };
+const PLATFORMS: Readonly<Record<TabularFormat, string>> = {
+  ...TABULAR_PLATFORMS,
+  archive: '',
+  booster: '',
+};
 
 const ONNX_EXTENSION = '.onnx';
 const TENSORRT_EXTENSION = '.plan';
@@ -46,6 +51,15 @@ const XML_EXTENSION = '.xml';
 const PMML_GZIP_EXTENSIONS = ['.pmml.gz', '.xml.gz'] as const;
 /** Longest first. A gzip-compressed tar may have any of the last three. */
 const ARCHIVE_EXTENSIONS = ['.tar.gz', '.zip', '.tar', '.tgz', '.gz'] as const;
+/** Models of XGBoost and LightGBM, whatever the rest of the name. */
+const BOOSTER_EXTENSIONS: ReadonlySet<string> = new Set(['.ubj', '.bst', '.xgb', '.lgb', '.lgbm']);
+/** Common extensions: such a model if the rest of the name is one of BOOSTER_STEMS. */
+const MAYBE_BOOSTER_EXTENSIONS: ReadonlySet<string> = new Set([
+  ...['.xgb.json', '.xgb.ubj', '.lgb.txt', '.lgbm.txt', '.json', '.txt', '.model', '.bin'],
+]);
+const BOOSTER_STEMS: ReadonlySet<string> = new Set(['model', 'xgboost', 'lightgbm']);
+/** Such a model if the configuration names the file; other extensions may be ONNX models. */
+const NAMED_BOOSTER_EXTENSIONS: ReadonlySet<string> = new Set(['.json', '.txt', '.model']);
 /** Files that mark a folder as a SavedModel or a session bundle. */
 const FOLDER_MARKS: ReadonlySet<string> = new Set([
   ...SAVED_MODEL_FILES,
@@ -76,7 +90,7 @@ const REFUSED: ReadonlySet<string> = new Set(['.keras', '.h5', '.hdf5', '.tflite
 const FOREIGN: ReadonlySet<string> = new Set([
   ...REFUSED,
   ...['.pt', '.pth', '.pt2', '.ckpt', '.pkl', '.pickle', '.joblib', '.safetensors', '.gguf'],
-  ...['.ort', '.ubj', '.cbm', '.mlmodel'],
+  ...['.ort', '.cbm', '.mlmodel'],
 ]);
 
 const isTabular = (format: string): format is TabularFormat => Object.hasOwn(PLATFORMS, format);
@@ -90,6 +104,9 @@ function tabularFile(format: TabularFormat, name: string): ModelFile {
   return { format, platform: PLATFORMS[format], name };
 }
 
+/** A file whose content is that of a booster. */
+export const boosterFile = (name: string): ModelFile => tabularFile('booster', name);
+
 const tensorRtFile = (name: string): ModelFile => ({
   format: 'plan',
   platform: TENSORRT_PLATFORM,
@@ -99,6 +116,8 @@ const tensorRtFile = (name: string): ModelFile => ({
 /** The extension, with both parts of a compressed file's name ("x.tar.gz": ".tar.gz"). */
 export function modelExtension(name: string): string {
   const isIt = (one: string) => name.endsWith(one) && name !== one;
+  const booster = [...MAYBE_BOOSTER_EXTENSIONS].find((one) => /\..*\./.test(one) && isIt(one));
+  if (booster !== undefined) return booster;
   const packed = PMML_GZIP_EXTENSIONS.find(isIt) ?? ARCHIVE_EXTENSIONS.find(isIt);
   return packed ?? extname(name);
 }
@@ -120,8 +139,15 @@ export function modelFileOf(name: string): ModelFile | undefined {
   if (ARCHIVE_EXTENSIONS.some((one) => one === modelExtension(name))) {
     return tabularFile('archive', name);
   }
+  if (isBooster(name)) return tabularFile('booster', name);
   if (!GRAPH_EXTENSIONS.has(extension) || NO_MODELS.has(name)) return undefined;
   return { format: 'tensorflow', platform: GRAPH_DEF_PLATFORM, name };
+}
+
+/** Whether the name is that of a booster, or may be and is a model's. */
+function isBooster(name: string): boolean {
+  if (BOOSTER_EXTENSIONS.has(extname(name))) return true;
+  return MAYBE_BOOSTER_EXTENSIONS.has(modelExtension(name)) && BOOSTER_STEMS.has(stemOf(name));
 }
 
 /** Whether the name is that of a model that Serval cannot load. */
@@ -140,12 +166,13 @@ export function findModelFile(
   wanted: string,
   platform = '',
 ): ModelFile | undefined {
-  const told = (['spark', 'mleap', 'pmml'] as const).find(
+  const told = (['spark', 'mleap', 'pmml', 'xgboost', 'lightgbm'] as const).find(
     (one) => TABULAR_PLATFORMS[one] === platform,
   );
   if (names.includes(wanted)) {
     if (told !== undefined) return tabularFile(told, wanted);
     if (platform === TENSORRT_PLATFORM) return tensorRtFile(wanted);
+    if (NAMED_BOOSTER_EXTENSIONS.has(extname(wanted))) return boosterFile(wanted);
     return modelFileOf(wanted) ?? { format: 'onnx', platform: ONNX_PLATFORM, name: wanted };
   }
   if (names.some((name) => FOLDER_MARKS.has(name))) {
@@ -160,6 +187,8 @@ export function findModelFile(
     .filter((file) => file.format === 'tensorflow');
   const [graph] = graphs;
   if (graph !== undefined && graphs.length === 1) return graph;
+  const booster = findBooster(names);
+  if (booster !== undefined) return booster;
   const refused = names.find(isRefused);
   return refused === undefined || names.some((name) => extname(name) === ONNX_EXTENSION)
     ? undefined
@@ -191,6 +220,14 @@ function findTabular(
   const found = named.length === 1 ? named[0] : others.length === 1 ? candidates[0] : undefined;
   if (found === undefined) return undefined;
   return told === undefined ? modelFileOf(found) : tabularFile(told, found);
+}
+
+/** A booster by an extension that nothing else has, or one that is named "model". */
+function findBooster(names: readonly string[]): ModelFile | undefined {
+  const found = names.filter(isBooster);
+  const named = found.filter((name) => stemOf(name) === MODEL_STEM);
+  const [one, other] = named.length === 1 ? named : found;
+  return one === undefined || other !== undefined ? undefined : tabularFile('booster', one);
 }
 
 /** A model's name, from its file's name. */

@@ -11,5 +11,7 @@ export const TABULAR_IMPORTERS: TabularImporters = {
     const { importBundle, importMleap } = await import('../mleap/index.js');
     return (path, _, opened) => (opened === undefined ? importMleap(path) : importBundle(opened));
   },
+  xgboost: async () => (await import('../boosters/index.js')).importBooster,
+  lightgbm: async () => (await import('../boosters/index.js')).importBooster,
   pmml: async () => (await import('../pmml/index.js')).importPmml,
 };

@@ -28,6 +28,8 @@ export const MODEL_PLATFORMS = [
   'pmml',
   'mleap',
   'spark',
+  'xgboost',
+  'lightgbm',
 ];
 
 /**

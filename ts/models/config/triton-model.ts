@@ -142,6 +142,8 @@ const MODEL_FILES: Readonly<Record<string, string>> = {
   [TABULAR_PLATFORMS.spark]: 'model',
   [TABULAR_PLATFORMS.mleap]: 'model.zip',
   [TABULAR_PLATFORMS.pmml]: 'model.pmml',
+  [TABULAR_PLATFORMS.xgboost]: 'model.ubj',
+  [TABULAR_PLATFORMS.lightgbm]: 'model.txt',
 };
 
 /**

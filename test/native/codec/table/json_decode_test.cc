@@ -37,6 +37,40 @@ TEST(TableJson, Parameters) {
             "INT64[1]: 7; INT64[1]: null");  // X15
 }
 
+// A booster's fields: one tensor may have all of them.
+TEST(TableJson, Matrix) {
+  TableModel model = model_of({field("a", Type::Float), field("b", Type::Float)});
+  const auto sent = [&](const std::string& tensor) { return decoded_json(model, tensor); };
+  const std::string rows =
+      R"({"name":"input","shape":[2,2],"datatype":"FP32","data":[1,2,3,null]})";
+  EXPECT_EQ(sent(rows), "error: missing field: expected also 'a', 'b'");
+  model.table.matrix = true;
+  const std::string both = "FP32[2]: 1, 3; FP32[2]: 2, null";
+  EXPECT_EQ(sent(rows), both);
+  EXPECT_EQ(sent(R"({"name":"x","shape":[2,2],"datatype":"FP64","data":[[1,2],[3,null]]})"), both);
+  EXPECT_EQ(sent(R"({"name":"x","shape":[2,2],"datatype":"INT64","data":[1,2,3,null]})"), both);
+  EXPECT_EQ(sent(R"({"name":"x","shape":[2,2],"datatype":"FP32",
+      "parameters":{"features":"b,a"},"data":[2,1,null,3]})"),
+            both);
+  EXPECT_EQ(sent(R"({"name":"a","shape":[1,1],"datatype":"FP32","data":[1]},
+      {"name":"b","shape":[1],"datatype":"FP32","data":[2]})"),
+            "FP32[1]: 1; FP32[1]: 2");
+  EXPECT_EQ(sent(R"({"name":"x","shape":[1,3],"datatype":"FP32","data":[1,2,3]})"),
+            "error: input 'x': expected a field's name, or all 2 fields in shape [1,2], got shape "
+            "[1,3]");
+  EXPECT_EQ(sent(R"({"name":"x","shape":[1,2],"datatype":"VECTOR","data":[1,2]})"),
+            "error: input 'x': expected a field's name, or all 2 fields in shape [1,2], got shape "
+            "[1,2]");
+  EXPECT_EQ(sent(R"({"name":"x","shape":[1,2],"datatype":"FP32","data":[1,2]},
+      {"name":"b","shape":[1],"datatype":"FP32","data":[2]})"),
+            "error: input 'b': field 'b' is given more than once");
+  EXPECT_EQ(sent(R"({"name":"x","shape":[2],"datatype":"FP32","data":[1,2]})"),
+            "error: missing field: expected also 'a', 'b'");
+  EXPECT_EQ(sent(R"({"name":"x","shape":[1,2],"datatype":"FP64","data":[1,1e300]})"),
+            "error: input 'x', field 'b', row 0: expected a number within a float's range, got "
+            "1e+300");
+}
+
 TEST(TableJson, RaggedFlatAndNested) {
   const TableModel model = model_of({any_field("v", Type::Vector), any_field("w", Type::Vector)});
   const std::string wanted = "VECTOR[2,-1]: [1, 2, 3], [4]; VECTOR[2,-1]: [], [5, 6]";

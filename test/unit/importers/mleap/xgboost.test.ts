@@ -246,8 +246,8 @@ describe("XGBoost's own answers", () => {
 
 test('what is not supported is told', async () => {
   await assert.rejects(
-    importNodes({ a: nodeOf(documentOf('rank:pairwise', '0.5', TREES)) }),
-    /the objective 'rank:pairwise' is not supported/,
+    importNodes({ a: nodeOf(documentOf('binary:hinge', '0.5', TREES)) }),
+    /the objective 'binary:hinge' is not supported/,
   );
   await assert.rejects(
     importNodes({ a: nodeOf(documentOf('multi:softprob', '0.5', TREES), 'xgboost.classifier') }),

@@ -91,15 +91,21 @@ const FILES: Readonly<Record<string, readonly [Buffer, RegExp]>> = {
   'llama.gguf': [latin1('GGUF\u0003\u0000\u0000\u0000'), /GGUF.*optimum-cli export onnx/],
   'm.json': [
     latin1('{"learner":{"attributes":{},"gradient_booster":{"model":{}}},"version":[2,1,1]}'),
-    /is an XGBoost model.*xgboost\.Booster\(model_file='m\.json'\).*convert_xgboost.*m\.onnx/,
+    /is an XGBoost model under another name: rename it to model\.json, or name it as a PATH/,
   ],
-  'm.ubj': [latin1('{L\0\0\0\0\0\0\0\u0007learner{L'), /is an XGBoost model.*'m\.ubj'/],
-  'old.model': [latin1('binf\0\0\0?'), /is an XGBoost model/],
+  'm.ubj': [
+    latin1('{L\0\0\0\0\0\0\0\u0007learner{L'),
+    /is an XGBoost model .* rename it to model\.ubj/,
+  ],
+  'old.model': [latin1('binf\0\0\0?'), /is an XGBoost model .* rename it to model\.ubj/],
   'model.txt': [
     latin1('tree\nversion=v4\nnum_class=1\n'),
-    /is a LightGBM model.*lightgbm\.Booster\(model_file='model\.txt'\).*model\.onnx/,
+    /is a LightGBM model under another name: rename it to model\.txt/,
   ],
-  'dump.json': [latin1('{"name":"tree","version":"v4","num_class":1}'), /is a LightGBM model/],
+  'dump.json': [
+    latin1('{"name":"tree","version":"v4","num_class":1}'),
+    /is LightGBM's dump_model\(\).*booster\.save_model\('dump\.txt'\)/,
+  ],
   'm.cbm': [latin1('CBM1\u0010\0'), /is a CatBoost model.*save_model\('m\.onnx', format='onnx'\)/],
   'cat.json': [latin1('{"features_info":{},"oblivious_trees":[]}'), /is a CatBoost model/],
   'mojo.zip': [

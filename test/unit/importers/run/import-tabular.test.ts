@@ -34,7 +34,13 @@ function importers(asked: string[]): TabularImporters {
       asked.push(`${format} ${path}`);
       return Promise.resolve({ plan: fieldsPlan(), warnings: ['a guess'] });
     });
-  return { spark: one('spark'), mleap: one('mleap'), pmml: one('pmml') };
+  return {
+    spark: one('spark'),
+    mleap: one('mleap'),
+    pmml: one('pmml'),
+    xgboost: one('xgboost'),
+    lightgbm: one('lightgbm'),
+  };
 }
 
 const request = (path: string, more: Partial<TabularRequest> = {}): TabularRequest => ({

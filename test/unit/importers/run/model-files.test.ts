@@ -129,3 +129,24 @@ test('the name of a model that is a file', () => {
   assert.deepEqual(names.map(stemOf), ['a', 'a', 'airbnb.model.lr', 'iris', 'm', 'plain']);
   assert.deepEqual(['a.pmml.gz', 'b.c.xml.gz', '.pmml.gz'].map(stemOf), ['a', 'b.c', '.pmml']);
 });
+
+test('boosters: by an extension of their own, or a common one of a model', () => {
+  for (const name of ['a.ubj', 'a.bst', 'a.xgb', 'a.lgb', 'model.json', 'model.txt', 'model.bin']) {
+    assert.equal(modelFileOf(name)?.format, 'booster', name);
+  }
+  for (const name of ['a.json', 'labels.txt', 'a.bin', 'schema.json']) {
+    assert.equal(modelFileOf(name), undefined, name);
+  }
+  assert.equal(stemOf('model.xgb.json'), 'model');
+  assert.equal(find(['model.ubj', 'labels.txt']), 'booster  "model.ubj"');
+  assert.equal(find(['model.ubj', 'other.bst']), 'booster  "model.ubj"');
+  assert.equal(find(['a.ubj', 'b.ubj']), undefined, 'which of the two?');
+  assert.equal(find(['model.json', 'model.onnx']), 'onnx onnxruntime_onnx "model.onnx"');
+  assert.equal(find(['model.txt', 'frozen.pb']), 'tensorflow graphdef "frozen.pb"');
+  assert.equal(find(['x.json'], 'x.json'), 'booster  "x.json"');
+  assert.equal(
+    findModelFile(['x'], 'x', 'xgboost_booster')?.format,
+    'xgboost',
+    'as the configuration says',
+  );
+});

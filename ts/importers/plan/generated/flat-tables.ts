@@ -95,4 +95,5 @@ export const PLAN: FlatTable<plan.Plan> = { name: 'Plan', members: [
   { name: 'lazy', kind: 'bool', optional: true },
   { name: 'zones', kind: ZONE, many: true },
   { name: 'version', kind: 'uint' },
+  { name: 'matrix', kind: 'bool', optional: true },
 ] };

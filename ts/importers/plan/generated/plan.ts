@@ -95,6 +95,7 @@ export interface Output {
   readonly column: number;
   readonly type: Type;
   readonly element?: Type;
+  /** for a Vector or a List; -1 = free */
   readonly size?: number;
   /** only returned on request */
   readonly extra?: boolean;
@@ -110,7 +111,7 @@ export interface Zone {
 }
 
 export interface Plan {
-  /** "spark", "mleap", "pmml" */
+  /** "spark", "mleap", "pmml", "xgboost", "lightgbm" */
   readonly format: string;
   /** "Spark 3.5.5" */
   readonly producer: string;
@@ -128,4 +129,6 @@ export interface Plan {
   readonly zones: readonly Zone[];
   /** of proto/stages and this file: kPlanVersion, PLAN_VERSION */
   readonly version: number;
+  /** A request may send all fields as one tensor [rows, fields], in their order (boosters). */
+  readonly matrix?: boolean;
 }

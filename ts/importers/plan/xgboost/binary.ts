@@ -30,6 +30,7 @@ export function readBinary(bytes: Uint8Array): Booster {
   const read = {
     objective,
     baseScore: learner.getFloat32(0, true),
+    numFeature: learner.getUint32(4, true),
     numClass: learner.getInt32(8, true),
     trees,
     groups,

@@ -12,15 +12,30 @@ export interface BoosterTree {
   /** For a split, the threshold below which values go left; for a leaf, its value. Floats. */
   readonly value: ArrayLike<number>;
   readonly defaultLeft: ArrayLike<number>;
+  /** Categories that go right, by the number of the node. */
+  readonly categories?: ReadonlyMap<number, ArrayLike<number>>;
+  /** Multi-output trees: leaf i has the values from at[i] * size to (at[i] + 1) * size. */
+  readonly vectors?: {
+    readonly size: number;
+    readonly values: ArrayLike<number>;
+    readonly at: ArrayLike<number>;
+  };
 }
+
+/** The categories of a column of a data frame: position = the number in trees. */
+export type Categories = readonly string[] | Float64Array;
 
 export interface Booster {
   /** "binary:logistic" */
   readonly objective: string;
   /** Transformed as the objective transforms scores: a probability for logistic ones. */
   readonly baseScore: number;
+  /** Since 3.1, one for each output. */
+  readonly baseScores?: readonly number[];
   /** 0: no classes. */
   readonly numClass: number;
+  /** Outputs of each row, where they are not classes. Absent: 1. */
+  readonly numTarget?: number;
   readonly trees: readonly BoosterTree[];
   /** The class that each tree is for. */
   readonly groups: readonly number[];
@@ -28,6 +43,19 @@ export interface Booster {
   readonly weights?: readonly number[];
   /** For a model whose training stopped early: the best number of trees. */
   readonly bestTrees?: number;
+  /** gblinear: a weight for each feature and output, then a bias for each output. */
+  readonly linear?: ArrayLike<number>;
+  /** Absent: its file does not say. */
+  readonly numFeature?: number;
+  readonly featureNames?: readonly string[];
+  /** "float", "int", "i", "q"; "c": categories. */
+  readonly featureTypes?: readonly string[];
+  /** By feature; undefined: none. */
+  readonly categories?: readonly (Categories | undefined)[];
+  /** Attributes that Python code has set: "scikit_learn". */
+  readonly attributes?: Readonly<Record<string, unknown>>;
+  /** "3.2.0" */
+  readonly version?: string;
 }
 
 /** Errors: RangeError saying what of it is broken, or not supported. */

@@ -9,91 +9,64 @@ import {
   type Expression,
   type PlanBuilder,
 } from '../builder.js';
-import { addForest, type ForestOptions, TreeMissing, TreeTest } from '../forest.js';
+import { addForest, type ForestOptions } from '../forest.js';
 import { vectorAssembler, vectorElement } from '../ops/vectors.js';
-import type { Booster, BoosterTree } from './booster.js';
+import type { Booster } from './booster.js';
+import { treesOf } from './trees.js';
 
 export const float = (value: number): Expression =>
   constant({ type: 'float', real: Math.fround(value) });
-const cast = (of: Expression, type: string): Expression => call('sql.cast', of, constant(type));
+export const cast = (of: Expression, type: string): Expression =>
+  call('sql.cast', of, constant(type));
 const exponential = (of: Expression): Expression =>
   cast(call('sql.exp', cast(of, 'double')), 'float');
 
-/** All trees, their leaves `width` values of which the tree's own class has one: times the
- * tree's weight, a float as the products are. */
-function forestOf({ trees, groups, weights }: Booster, width: number) {
-  const feature: number[] = [];
-  const threshold: number[] = [];
-  const left: number[] = [];
-  const right: number[] = [];
-  const missing: number[] = [];
-  const roots: number[] = [];
-  const leaves: number[] = [];
-  const addTree = (tree: BoosterTree, group: number, weight: number): void => {
-    // By its number in the file: the number in the forest, below 0 for leaves.
-    const numbers = new Map<number, number>();
-    const waiting = [0];
-    const order: number[] = [];
-    for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
-      const [l = -1, r = -1] = [tree.left[at], tree.right[at]];
-      if (numbers.has(at) || at >= tree.left.length || l < 0 !== r < 0) {
-        throw new RangeError(`node ${at} is not part of exactly one tree`);
-      }
-      if (l < 0) {
-        const values = new Array<number>(width).fill(0);
-        values[group] = Math.fround((tree.value[at] ?? 0) * weight);
-        leaves.push(...values);
-        numbers.set(at, ~(leaves.length / width - 1));
-        continue;
-      }
-      numbers.set(at, feature.length);
-      order.push(at);
-      feature.push(tree.feature[at] ?? 0);
-      threshold.push(tree.value[at] ?? 0);
-      missing.push((tree.defaultLeft[at] ?? 0) !== 0 ? TreeMissing.Left : TreeMissing.Right);
-      left.push(0);
-      right.push(0);
-      waiting.push(r, l);
-    }
-    for (const at of order) {
-      const number = numbers.get(at) ?? 0;
-      left[number] = numbers.get(tree.left[at] ?? 0) ?? 0;
-      right[number] = numbers.get(tree.right[at] ?? 0) ?? 0;
-    }
-    roots.push(numbers.get(0) ?? 0);
-  };
-  trees.forEach((tree, i) => addTree(tree, groups[i] ?? 0, Math.fround(weights?.[i] ?? 1)));
-  return {
-    nodes: {
-      feature: Int32Array.from(feature),
-      threshold: Float64Array.from(threshold),
-      left: Int32Array.from(left),
-      right: Int32Array.from(right),
-      test: new Uint8Array(feature.length).fill(TreeTest.Less),
-      missing: Uint8Array.from(missing),
-    },
-    roots: Int32Array.from(roots),
-    leaves: Float64Array.from(leaves),
-  };
-}
-
 const LOGISTIC: readonly string[] = ['binary:logistic', 'reg:logistic'];
-const EXPONENTIAL: readonly string[] = ['count:poisson', 'reg:gamma', 'reg:tweedie'];
+const EXPONENTIAL: readonly string[] = [
+  'count:poisson',
+  'reg:gamma',
+  'reg:tweedie',
+  'survival:cox',
+  'survival:aft',
+];
 const AS_THEY_ARE: readonly string[] = [
   'reg:linear',
   'reg:squarederror',
   'reg:squaredlogerror',
   'reg:absoluteerror',
   'reg:pseudohubererror',
+  'reg:quantileerror',
   'binary:logitraw',
+  'rank:pairwise',
+  'rank:ndcg',
+  'rank:map',
 ];
 
 /** The base score is given as what the objective makes of it. Floats at each step. */
-function baseMargin({ objective, baseScore }: Booster): number {
+export function baseMargin(objective: string, baseScore: number): number {
   const { fround, log } = Math;
   if (LOGISTIC.includes(objective)) return -fround(log(fround(fround(1 / baseScore) - 1)));
   return fround(EXPONENTIAL.includes(objective) ? log(baseScore) : baseScore);
 }
+
+/** The number of scores of a row. */
+export function outputCount({ numClass, numTarget = 1 }: Booster): number {
+  return Math.max(1, numClass, numTarget);
+}
+
+/** Errors: RangeError: not one base score for all outputs, or for each. */
+export function baseMargins(booster: Booster): readonly number[] {
+  const { objective, baseScore, baseScores } = booster;
+  const width = outputCount(booster);
+  if (baseScores !== undefined && baseScores.length !== width) {
+    throw new RangeError(`base_score: expected ${width} numbers, got ${baseScores.length}`);
+  }
+  const scores = baseScores ?? new Array<number>(width).fill(baseScore);
+  return scores.map((score) => baseMargin(objective, score));
+}
+
+/** A part of a booster's features; see ForestOptions. */
+export type BoosterFeatures = Pick<ForestOptions, 'features' | 'categories'>;
 
 /** Appends the trees. The scores before the objective's own function, floats: of each class, or
  * one alone. Errors: RangeError: a tree is none. */
@@ -102,30 +75,53 @@ export function boosterScores(
   booster: Booster,
   features: ForestOptions['features'],
   place: string,
+  categories?: ForestOptions['categories'],
 ): readonly Expression[] {
-  const width = Math.max(1, booster.numClass);
+  const width = outputCount(booster);
+  const isVector = booster.trees.some(({ vectors }) => vectors !== undefined);
+  const unfit = booster.trees.findIndex(
+    ({ vectors, categories: sets }) =>
+      (isVector && vectors?.size !== width) || (sets !== undefined && 'vector' in features),
+  );
+  if (unfit >= 0) {
+    const why = isVector ? `expected leaves of ${width} values` : 'categorical splits';
+    throw new RangeError(`tree ${unfit}: ${why} are not supported`);
+  }
   // Each round has a tree of each class.
-  if (!(width <= Math.max(1, booster.trees.length))) {
+  if (!isVector && !(width <= Math.max(1, booster.trees.length))) {
     throw new RangeError(`${booster.numClass} classes of ${booster.trees.length} trees`);
   }
   if (booster.groups.some((group) => !(group >= 0 && group < width))) {
     throw new RangeError(`the class of a tree is out of range for ${width} classes`);
   }
-  const base = baseMargin(booster);
-  const values = builder.column('margin', width === 1 ? 'double' : 'vector');
-  const options = {
-    features,
-    ...forestOf(booster, width),
-    width,
-    base: new Float64Array(width).fill(base),
-    roundToFloat: true,
-    floatSums: true,
-    values,
+  const margins = baseMargins(booster);
+  const add = (values: Column, base: readonly number[], group?: number): void => {
+    addForest(
+      builder,
+      {
+        features,
+        ...treesOf(booster, base.length, group),
+        base: Float64Array.from(base),
+        roundToFloat: true,
+        floatSums: true,
+        values,
+        ...(categories === undefined ? {} : { categories }),
+      },
+      place,
+    );
   };
-  addForest(builder, options, place);
-  if (width === 1) return [cast(columnRef(values), 'float')];
-  return Array.from({ length: width }, (_, index) => {
-    const output = builder.column(`margin of class ${index}`, 'double');
+  if (!isVector || width === 1) {
+    return margins.map((margin, group) => {
+      const name = width === 1 ? 'margin' : `margin of class ${group}`;
+      const values = builder.column(name, 'double');
+      add(values, [margin], width === 1 ? undefined : group);
+      return cast(columnRef(values), 'float');
+    });
+  }
+  const values = builder.column('margin', 'vector');
+  add(values, margins);
+  return margins.map((_, index) => {
+    const output = builder.column(`margin of output ${index}`, 'double');
     vectorElement(builder, { input: values, output, index }, place);
     return cast(columnRef(output), 'float');
   });
@@ -187,9 +183,10 @@ export function greatestOf(
   builder: PlanBuilder,
   values: readonly Expression[],
   place: string,
+  type: 'float' | 'double' = 'float',
 ): Expression {
   const most = columnRef(
-    builder.derive('greatest value', 'float', call('sql.greatest', ...values), place),
+    builder.derive('greatest value', type, call('sql.greatest', ...values), place),
   );
   const cases = values.flatMap((value, i) => [call('sql.equal', value, most), constant(i)]);
   return call('sql.case', ...cases);

@@ -81,12 +81,28 @@ class UbjReader {
     if (type !== undefined && size !== undefined && count !== undefined) {
       if (count * size > this.#bytes.length - this.#at)
         throw this.#fault(`expected ${count} values`);
-      return Float64Array.from({ length: count }, () => this.#number(type));
+      return this.#numbers(type, count, size);
     }
     const made: unknown[] = [];
     while (count === undefined ? !this.#ends(']') : made.length < count) {
       made.push(this.value(type, depth + 1));
       if (made.length > this.#bytes.length) throw this.#fault('a list of values without bytes');
+    }
+    return made;
+  }
+
+  #numbers(type: string, count: number, size: number): Float64Array {
+    const made = new Float64Array(count);
+    const at = this.#take(count * size);
+    const view = this.#view;
+    // The types of most of a booster's bytes.
+    if (type === 'd') {
+      for (let i = 0; i < count; i += 1) made[i] = view.getFloat32(at + 4 * i);
+    } else if (type === 'l') {
+      for (let i = 0; i < count; i += 1) made[i] = view.getInt32(at + 4 * i);
+    } else {
+      this.#at = at;
+      for (let i = 0; i < count; i += 1) made[i] = this.#number(type);
     }
     return made;
   }

@@ -31,9 +31,12 @@ const PLATFORMS_OF: Readonly<Record<ModelFormat, readonly string[]>> = {
   spark: ['spark', TABULAR_PLATFORMS.spark],
   mleap: ['mleap', TABULAR_PLATFORMS.mleap],
   pmml: ['pmml', TABULAR_PLATFORMS.pmml],
+  xgboost: ['xgboost', TABULAR_PLATFORMS.xgboost],
+  lightgbm: ['lightgbm', TABULAR_PLATFORMS.lightgbm],
   plan: ['tensorrt', TENSORRT_PLATFORM],
   // The load finds out which of the two it is.
   archive: ['spark', TABULAR_PLATFORMS.spark, 'mleap', TABULAR_PLATFORMS.mleap],
+  booster: ['xgboost', TABULAR_PLATFORMS.xgboost, 'lightgbm', TABULAR_PLATFORMS.lightgbm],
   null: [],
 };
 

@@ -46,7 +46,10 @@ export type {
 /** Folder for recovered files in the root of a file system. */
 const LOST_AND_FOUND = 'lost+found';
 /** Files that are models wherever they are. */
-const LOOSE_MODELS: ReadonlySet<string> = new Set([MODEL_EXTENSION, '.pmml', '.pb']);
+const LOOSE_MODELS: ReadonlySet<string> = new Set([
+  ...[MODEL_EXTENSION, '.pmml', '.pb'],
+  ...['.ubj', '.bst', '.xgb', '.lgb', '.lgbm'],
+]);
 const SEARCHED_FOLDERS_MAX = 64;
 /** Folder of configurations with custom names. */
 const CONFIGS_FOLDER = 'configs';

@@ -3,7 +3,8 @@
 // Source: XGBoost 2.1, xgboost.spark.core: SparkXGBModelWriter, _transform.
 import { call, columnRef, type Expression } from '../../../plan/builder.js';
 import type { ForestOptions } from '../../../plan/forest.js';
-import { type Booster, readBooster } from '../../../plan/xgboost/booster.js';
+import { readBooster } from '../../../plan/xgboost/booster.js';
+import { firstTrees } from '../../../plan/xgboost/rounds.js';
 import {
   boosterScores,
   fillScalar,
@@ -44,24 +45,14 @@ async function boosterOf(stage: Stage): Promise<StageBooster> {
     throw new StageProblem(`parameter missing is ${params.shown('missing')}: expected NaN`);
   }
   try {
-    const booster = best(readBooster(await folder.bytes('model')));
+    const read = readBooster(await folder.bytes('model'));
+    const booster = firstTrees(read, read.bestTrees ?? read.trees.length);
     const scores = boosterScores(plan, booster, featuresOf(stage), place);
     return { objective: booster.objective, scores };
   } catch (error) {
     if (error instanceof RangeError) throw new StageProblem(`model: ${error.message}`);
     throw error;
   }
-}
-
-function best(booster: Booster): Booster {
-  const { bestTrees, trees, groups, weights } = booster;
-  if (bestTrees === undefined) return booster;
-  return {
-    ...booster,
-    trees: trees.slice(0, bestTrees),
-    groups: groups.slice(0, bestTrees),
-    ...(weights === undefined ? {} : { weights: weights.slice(0, bestTrees) }),
-  };
 }
 
 /** One vector, or columns of numbers. */

@@ -7,6 +7,7 @@ import { invalidArgument } from '../../../../base/errors.js';
 import type { ModelSources } from '../../../../config/config.js';
 import { placeOf, type ModelPath } from '../../../../config/values/model-path.js';
 import {
+  boosterFile,
   findModelFile,
   isRefused,
   modelFileOf,
@@ -53,7 +54,7 @@ const FILES_AT_ONCE = 16;
  * File types that are common elsewhere: treated as models only if nothing else in their folder is
  * one.
  */
-const MAY_BE_OTHERS = /(?<!\.pmml)\.(xml|zip|tar|tgz|gz|plan)$/;
+const MAY_BE_OTHERS = /(?<!\.pmml)\.(xml|zip|tar|tgz|gz|plan|json|txt|model|bin)$/;
 
 /**
  * Scans all versions of everything. Errors: InvalidArgument naming the path: it does not exist, is
@@ -110,17 +111,26 @@ export async function scanPath(given: ModelPath, rules: ScanRules): Promise<Sour
   const wanted = typeof given === 'string' ? undefined : given.name;
   const stats = await requirePath(path);
   if (stats.isDirectory()) return scanFolder(path, wanted, rules);
-  const file = stats.isFile() ? modelFileOf(basename(path)) : undefined;
+  const file = stats.isFile() ? await fileAt(path) : undefined;
   if (file === undefined) {
     throw invalidArgument(
       path,
       (stats.isFile() ? await foreign(path) : undefined) ??
         `expected a folder or a file that ends in ${MODEL_EXTENSION}, .pb, .pbtxt, .graphdef, ` +
-          '.plan, .pmml, .pmml.gz, .xml, .zip, .tar, .tar.gz, .tgz or .gz',
+          '.plan, .pmml, .pmml.gz, .xml, .zip, .tar, .tar.gz, .tgz or .gz, or a model of XGBoost ' +
+          'or LightGBM',
     );
   }
   const name = wanted ?? stemOf(basename(path));
   return found([await fileModel(name, path, file, rules.before?.(name))]);
+}
+
+/** By its name, or as a booster by its content. */
+async function fileAt(path: string): Promise<ModelFile | undefined> {
+  const named = modelFileOf(basename(path));
+  if (named !== undefined) return named;
+  const { boosterAt } = await import('../../../../importers/run/foreign-files.js');
+  return (await boosterAt(path)) === undefined ? undefined : boosterFile(basename(path));
 }
 
 async function foreign(path: string): Promise<string | undefined> {

@@ -1,0 +1,85 @@
+// Models of XGBoost and LightGBM that the libraries have trained and saved (test/fixtures/trees):
+// imported, run, and compared with what the libraries themselves predict. Rows have values that are
+// missing, equal to thresholds, next to them, and numbers that are no category. Sums of trees are
+// the same numbers; answers too, but for the last digit of an exponential function in floats.
+// SERVAL_TREE_GOLDENS: the folder of goldens; if it is not set, the fixture script makes it.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { importBooster } from '../../../../ts/importers/boosters/index.js';
+import { runPlan } from '../../../unit/importers/plan/run-plan.js';
+import { goldenFolder } from '../../golden-folder.js';
+
+type Answer = number | readonly number[];
+
+interface Case {
+  readonly files: readonly string[];
+  readonly columns: Readonly<Record<string, readonly (number | string | boolean | null)[]>>;
+  readonly predict: readonly Answer[];
+  readonly margin: readonly Answer[];
+  readonly label?: readonly number[];
+}
+
+const NO_GOLDENS = 'no goldens: nothing to make them with, no SERVAL_TREE_GOLDENS';
+/** Units in the last place: XGBoost computes exponentials in floats, Serval in doubles. */
+const FLOAT_ULPS_MAX = 2;
+
+const folder = goldenFolder('trees');
+const read = (file: string): unknown =>
+  JSON.parse(readFileSync(join(folder ?? '', file), 'utf8')) as unknown;
+
+describe('boosters against their libraries', { skip: folder === undefined && NO_GOLDENS }, () => {
+  if (folder === undefined) return;
+  const names = read('cases.json') as readonly string[];
+  test('all are there', () => assert.ok(names.length > 60, `${names.length} cases`));
+  for (const name of names) {
+    const golden = read(`${name}.json`) as Case;
+    for (const file of golden.files) {
+      test(file, async () => check(name, join(folder, file), golden));
+    }
+  }
+});
+
+async function check(name: string, path: string, golden: Case): Promise<void> {
+  const { plan } = await importBooster(path);
+  assert.deepEqual(
+    plan.fields.map((field) => field.name),
+    Object.keys(golden.columns),
+  );
+  const given = Object.entries(golden.columns).map(([column, values]) => {
+    const type = plan.fields.find((field) => field.name === column)?.type ?? 'any';
+    return [column, { type, values: values.map((value) => valueOf(value, type)) }] as const;
+  });
+  const rows = golden.predict.length;
+  const { columns } = runPlan(plan, Object.fromEntries(given), { rows });
+  assert.deepEqual(flat(columns['margin']), flat(golden.margin), 'margins');
+  const isFloat = name.startsWith('xgboost');
+  const [got, expected] = [flat(columns['predict']), flat(golden.predict)];
+  assert.equal(got.length, expected.length);
+  got.forEach((value, i) => {
+    const wanted = expected[i] ?? Number.NaN;
+    const apart = isFloat ? ulps(value, wanted) : value === wanted ? 0 : Infinity;
+    const most = isFloat ? FLOAT_ULPS_MAX : 0;
+    assert.ok(apart <= most, `value ${i} of predict: expected ${wanted}, got ${value}`);
+  });
+  if (golden.label !== undefined) assert.deepEqual(columns['label'], golden.label);
+}
+
+/** A missing number is NaN in a tensor; text is missing. */
+function valueOf(value: number | string | boolean | null, type: string): unknown {
+  const isNumber = type === 'float' || type === 'double';
+  if (value === null) return isNumber ? Number.NaN : null;
+  if (isNumber && typeof value === 'string') return Number(value);
+  return typeof value === 'boolean' && type === 'bool' ? Number(value) : value;
+}
+
+const flat = (answers: readonly unknown[] | undefined): readonly number[] =>
+  (answers ?? []).flat().map(Number);
+
+/** The number of floats from one to the other. */
+function ulps(one: number, other: number): number {
+  const bits = new Int32Array(Float32Array.of(one, other).buffer);
+  const ordered = [...bits].map((each) => (each < 0 ? -2_147_483_648 - each : each));
+  return Math.abs((ordered[0] ?? 0) - (ordered[1] ?? 0));
+}

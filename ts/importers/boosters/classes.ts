@@ -1,0 +1,55 @@
+// The class that a classifier answers with, as an additional output. Importer's worker thread;
+// pure.
+import type { Expression, PlanBuilder } from '../plan/builder.js';
+import { addPick } from '../plan/forest.js';
+import type { Booster } from '../plan/xgboost/booster.js';
+import { cast } from '../plan/xgboost/scores.js';
+import { addOutput, LABEL } from './outputs.js';
+
+/**
+ * The labels that scikit-learn's interface of XGBoost stored before version 2; undefined: classes
+ * are numbers from 0. Errors: RangeError: not a label for each class.
+ */
+export function classesOf(
+  { attributes = {} }: Booster,
+  count: number,
+): readonly (string | number)[] | undefined {
+  const stored = attributes['scikit_learn'];
+  if (typeof stored !== 'string') return undefined;
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(stored);
+  } catch {
+    return undefined;
+  }
+  const { classes_: classes } = (parsed ?? {}) as { readonly classes_?: unknown };
+  if (!Array.isArray(classes)) return undefined;
+  const isText = classes.every((one) => typeof one === 'string');
+  const isNumber = classes.every(
+    (one) => Number.isInteger(one) && Math.abs(one as number) < 2 ** 31,
+  );
+  if (!isText && !isNumber) return undefined;
+  if (classes.length === count) return classes as readonly (string | number)[];
+  throw new RangeError(`classes_: expected ${count} labels, got ${classes.length}`);
+}
+
+/** `number`: the class's number, from 0. */
+export function addClassLabel(
+  builder: PlanBuilder,
+  number: Expression,
+  classes: readonly (string | number)[] | undefined,
+  place: string,
+): void {
+  if (classes === undefined) {
+    addOutput(builder, LABEL, 'int64', [cast(number, 'bigint')], { place, extra: true });
+    return;
+  }
+  const index = builder.derive('number of the class', 'int32', cast(number, 'int'), place);
+  const isText = classes.every((one) => typeof one === 'string');
+  const column = builder.column(LABEL, isText ? 'string' : 'int32');
+  const table = isText
+    ? { texts: classes.map(String) }
+    : { integers: Int32Array.from(classes, Number) };
+  addPick(builder, index, table, column, place);
+  builder.output({ name: LABEL, column, type: builder.typeOf(column), extra: true });
+}

@@ -1,0 +1,38 @@
+// Imports the files of XGBoost and LightGBM, recognised by their content. Importer's worker thread.
+import { readFile, stat } from 'node:fs/promises';
+import { modelInvalid, reasonOf, ServalError } from '../../base/errors.js';
+import { BOOSTER_BYTES_MAX } from '../../base/limits.js';
+import { readBooster } from '../plan/xgboost/booster.js';
+import { type BoosterKind, boosterKind } from './detect.js';
+import { lowerLightgbm } from './lightgbm/index.js';
+import type { Lowered } from './lowered.js';
+import { lowerXgboost } from './xgboost.js';
+
+const NAMES: Readonly<Record<BoosterKind, string>> = {
+  xgboost: 'XGBoost model',
+  lightgbm: 'LightGBM model',
+};
+
+/** Errors: ServalError MODEL_INVALID: too large, no booster, what is broken of it. */
+export async function importBooster(path: string): Promise<Lowered> {
+  const { size } = await stat(path);
+  if (size > BOOSTER_BYTES_MAX) {
+    throw modelInvalid(path, `expected at most ${BOOSTER_BYTES_MAX} bytes, got ${size}`);
+  }
+  return importBytes(await readFile(path), path);
+}
+
+/** Same as importBooster(), of the file's bytes. */
+export function importBytes(bytes: Buffer, path: string): Lowered {
+  const kind = boosterKind(bytes);
+  if (kind === undefined) {
+    throw modelInvalid(path, 'expected a model that XGBoost or LightGBM has saved');
+  }
+  try {
+    if (kind === 'xgboost') return lowerXgboost(readBooster(bytes));
+    return lowerLightgbm(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch (error) {
+    if (error instanceof ServalError) throw error;
+    throw modelInvalid(path, `${NAMES[kind]}: ${reasonOf(error)}`);
+  }
+}

@@ -1,0 +1,134 @@
+// Lowers a model that LightGBM has saved. All numbers are doubles, as in LightGBM. Importer's
+// worker thread; pure. Source: LightGBM's src/objective: ConvertOutput; src/boosting/
+// gbdt_prediction.cpp.
+import { call, columnRef, constant, type Expression, PlanBuilder } from '../../plan/builder.js';
+import { addForest } from '../../plan/forest.js';
+import { greatestOf } from '../../plan/xgboost/scores.js';
+import { addClassLabel } from '../classes.js';
+import type { Lowered } from '../lowered.js';
+import { addOutput, MARGIN, PREDICT } from '../outputs.js';
+import { lightgbmFields } from './fields.js';
+import { type LightgbmModel, readLightgbm } from './text.js';
+import { treesOf } from './trees.js';
+
+const PLACE = 'booster';
+
+/** Errors: RangeError saying what is broken or not supported. */
+export function lowerLightgbm(text: string): Lowered {
+  const model = readLightgbm(text);
+  const builder = new PlanBuilder('lightgbm', `LightGBM, format ${model.version}`);
+  const fields = lightgbmFields(builder, model);
+  builder.matrix = fields.matrix;
+  const forests = Array.from({ length: model.classes }, (_, group) =>
+    treesOf(
+      model.trees.filter((__, i) => i % model.classes === group),
+      fields.columnOf,
+    ),
+  );
+  const scores = forests.map((forest, group): Expression => {
+    if (forest.roots.length === 0) return constant(0);
+    const values = builder.column(`sum of class ${group}`, 'double');
+    addForest(builder, { ...fields.features(), ...forest, values }, PLACE);
+    return columnRef(values);
+  });
+  addAnswers(builder, model, scores);
+  return { plan: builder.finish(), warnings: fields.warnings };
+}
+
+function addAnswers(builder: PlanBuilder, model: LightgbmModel, scores: readonly Expression[]) {
+  const [objective = '', ...words] = model.objective.split(' ');
+  const rounds = model.trees.length / model.classes;
+  const means = scores.map((score, i) => {
+    const mean = model.average ? call('sql.divide', score, constant(rounds)) : score;
+    return columnRef(builder.derive(`score ${i}`, 'double', mean, PLACE));
+  });
+  const answers = answersOf(builder, objective, words, means);
+  addOutput(builder, PREDICT, 'double', answers, { place: PLACE });
+  addOutput(builder, MARGIN, 'double', scores, { place: PLACE, extra: true });
+  const [answer] = answers;
+  if (answer === undefined || !/^(binary|multiclass|multiclassova)$/.test(objective)) return;
+  const isTwo = answers.length === 1;
+  const chosen = call('sql.greater', answer, constant(0.5));
+  const label = isTwo
+    ? call('sql.case', chosen, constant(1), constant(0))
+    : greatestOf(builder, answers, PLACE, 'double');
+  addClassLabel(builder, label, undefined, PLACE);
+}
+
+const exponential = (of: Expression): Expression => call('sql.exp', of);
+const logistic = (of: Expression, factor = 1): Expression => {
+  const power = exponential(call('sql.multiply', constant(-factor), of));
+  return call('sql.divide', constant(1), call('sql.add', constant(1), power));
+};
+
+/** Objectives whose predictions are the sums. */
+const SUMS: ReadonlySet<string> = new Set([
+  ...['', 'custom', 'none', 'null', 'na'],
+  ...['huber', 'fair', 'quantile', 'mape', 'lambdarank', 'rank_xendcg'],
+]);
+const POWERS: ReadonlySet<string> = new Set(['poisson', 'gamma', 'tweedie']);
+
+/** Errors: RangeError: the objective is not known. */
+function answersOf(
+  builder: PlanBuilder,
+  objective: string,
+  words: readonly string[],
+  scores: readonly Expression[],
+): readonly Expression[] {
+  if (SUMS.has(objective)) return scores;
+  if (POWERS.has(objective)) return scores.map(exponential);
+  switch (objective) {
+    case 'regression':
+    case 'regression_l1':
+      return words.includes('sqrt') ? scores.map(signedSquare) : scores;
+    case 'binary':
+    case 'multiclassova':
+      return scores.map((score) => logistic(score, sigmoidOf(words)));
+    case 'multiclass':
+      return softmaxOf(builder, scores);
+    case 'cross_entropy':
+      return scores.map((score) => logistic(score));
+    case 'cross_entropy_lambda':
+      return scores.map((score) => call('sql.log1p', exponential(score)));
+    default:
+      throw new RangeError(`the objective '${objective}' is not supported`);
+  }
+}
+
+function signedSquare(score: Expression): Expression {
+  return call('sql.multiply', call('sql.multiply', call('sql.sign', score), score), score);
+}
+
+/** "sigmoid:1" */
+function sigmoidOf(words: readonly string[]): number {
+  const written = words.find((word) => word.startsWith('sigmoid:'))?.slice('sigmoid:'.length);
+  const sigmoid = Number(written ?? 1);
+  if (Number.isFinite(sigmoid) && sigmoid > 0 && written !== '') return sigmoid;
+  throw new RangeError(`sigmoid: expected a number above 0, got '${String(written)}'`);
+}
+
+function softmaxOf(builder: PlanBuilder, scores: readonly Expression[]): readonly Expression[] {
+  if (scores.length < 2) return scores.map(() => constant(1));
+  const greatest = builder.derive(
+    'greatest score',
+    'double',
+    call('sql.greatest', ...scores),
+    PLACE,
+  );
+  const powers = scores.map((score, i) => {
+    const power = exponential(call('sql.subtract', score, columnRef(greatest)));
+    return columnRef(builder.derive(`power of class ${i}`, 'double', power, PLACE));
+  });
+  const sum = powers.reduce((before, power) => call('sql.add', before, power));
+  const total = columnRef(builder.derive('sum of powers', 'double', sum, PLACE));
+  return powers.map((power, i) =>
+    columnRef(
+      builder.derive(
+        `probability of class ${i}`,
+        'double',
+        call('sql.divide', power, total),
+        PLACE,
+      ),
+    ),
+  );
+}

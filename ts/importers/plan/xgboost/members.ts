@@ -1,0 +1,51 @@
+// Typed access to the members of XGBoost's document. Importer's worker thread; pure.
+
+export function member(of: unknown, name: string): unknown {
+  const value = optional(of, name);
+  if (value === undefined) throw new RangeError(`expected '${name}', got none`);
+  return value;
+}
+
+export function optional(of: unknown, name: string): unknown {
+  const isObject = typeof of === 'object' && of !== null && Object.hasOwn(of, name);
+  return isObject ? (of as Readonly<Record<string, unknown>>)[name] : undefined;
+}
+
+export function list(of: unknown): readonly unknown[] {
+  if (Array.isArray(of)) return of;
+  if (of instanceof Float64Array) return Array.from(of);
+  throw new RangeError('expected a list');
+}
+
+/** true and false count as 1 and 0. */
+export function numbers(of: unknown): Float64Array {
+  if (of instanceof Float64Array) return of;
+  return Float64Array.from(list(of), (each) => {
+    const number = typeof each === 'boolean' ? Number(each) : each;
+    if (typeof number === 'number') return number;
+    throw new RangeError(`expected a number, got ${JSON.stringify(each)}`);
+  });
+}
+
+/** Numbers from 0 to 2^31 - 1. */
+export function counts(of: unknown, what: string): Float64Array {
+  const read = numbers(of);
+  const wrong = read.find((each) => !Number.isInteger(each) || each < 0 || each >= 2 ** 31);
+  if (wrong !== undefined) throw new RangeError(`${what}: expected whole numbers, got ${wrong}`);
+  return read;
+}
+
+export function texts(of: unknown): readonly string[] {
+  return list(of).map((each) => {
+    if (typeof each === 'string') return each;
+    throw new RangeError(`expected a text, got ${JSON.stringify(each)}`);
+  });
+}
+
+/** A count that the document has as text; `fallback`: it has none. */
+export function countOf(of: unknown, name: string, fallback: number): number {
+  const written = optional(of, name) ?? fallback;
+  const count = Number(written);
+  if (Number.isInteger(count) && count >= 0 && count < 2 ** 31) return count;
+  throw new RangeError(`${name}: expected a whole number, got '${String(written)}'`);
+}
