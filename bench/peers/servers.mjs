@@ -1,8 +1,7 @@
 // Prepares and starts the servers of a run: environments, models, Serval, the peers. Control plane.
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { dirname } from 'node:path';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runToEnd } from '../children.mjs';
 import { startServal } from '../contenders/serval.mjs';
@@ -80,6 +79,7 @@ export async function openServal(context, { models, cores }) {
   return {
     id: 'serval',
     title: 'Serval',
+    release: JSON.parse(readFileSync(join(context.root, 'package.json'), 'utf8')).version,
     http: { ...server.http, ...processor },
     grpc: { ...server.grpc, ...processor },
     readyMs: server.readyMs,
