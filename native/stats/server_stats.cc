@@ -26,9 +26,8 @@ constexpr std::string_view kDemandModels = "serval_on_demand_models";
 constexpr std::string_view kDemandBytes = "serval_on_demand_bytes";
 constexpr std::string_view kDemandLoads = "serval_on_demand_loads_total";
 constexpr std::string_view kDemandEvictions = "serval_on_demand_evictions_total";
-constexpr std::string_view kDemandWait = "serval_on_demand_wait_ms_total";
 
-constexpr std::array<Family, 11> kFamilies = {{
+constexpr std::array<Family, 10> kFamilies = {{
     {kRefused, "counter", "Requests that were refused before any model ran, by reason"},
     {kConnections, "gauge", "Open connections of each listener"},
     {kThreads, "gauge", "Threads of each listener; a port that HTTP and gRPC share is http"},
@@ -39,7 +38,6 @@ constexpr std::array<Family, 11> kFamilies = {{
     {kDemandBytes, "gauge", "Bytes of the versions that are loaded on demand"},
     {kDemandLoads, "counter", "Loads on demand, by result; refused: no memory for the model"},
     {kDemandEvictions, "counter", "Versions that left memory for another one"},
-    {kDemandWait, "counter", "Time from the first waiting request to the end of each load"},
 }};
 
 constexpr std::array<Row, kServerValues> kRows = {{
@@ -71,7 +69,6 @@ constexpr std::array<Row, kServerValues> kRows = {{
     {"demand_failures", kDemandLoads, R"(result="failed")"},
     {"demand_refusals", kDemandLoads, R"(result="refused")"},
     {"demand_evictions", kDemandEvictions, ""},
-    {"demand_wait_ms", kDemandWait, ""},
 }};
 
 ServerValue reason_of(ErrorCode code) {

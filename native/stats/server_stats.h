@@ -44,9 +44,8 @@ enum class ServerValue : uint8_t {
   DemandFailures,
   DemandRefusals,
   DemandEvictions,
-  DemandWaitMs,
 };
-inline constexpr size_t kServerValues = static_cast<size_t>(ServerValue::DemandWaitMs) + 1;
+inline constexpr size_t kServerValues = static_cast<size_t>(ServerValue::DemandEvictions) + 1;
 
 class ServerStats {
  public:

@@ -15,6 +15,7 @@ export const ALONE = new Map([
   ['test/e2e/operations/batching.test.ts', 'requests must meet in one batch within its delay'],
   ['test/e2e/operations/cancels.test.ts', 'cancelled requests must leave before a run ends'],
   ['test/e2e/operations/queues.test.ts', 'queue timeouts and deadlines of 50 ms to 600 ms'],
+  ['test/e2e/gpu/sizes.test.ts', 'compares rates of servers that run one after the other'],
   ['test/e2e/operations/versions.test.ts', 'measures the longest pause while versions change'],
   ['test/e2e/resilience/endless.test.ts', 'measures how soon endless runs end'],
   ['test/e2e/console/click-through.test.ts', 'a whole visit of the console within a limit'],

@@ -26,7 +26,7 @@ export type ServerValue =
   | `problems_${'unserved' | 'warning' | 'note'}`
   | 'looks'
   | `demand_${'served' | 'loaded' | 'bytes' | 'loads'}`
-  | `demand_${'failures' | 'refusals' | 'evictions' | 'wait_ms'}`;
+  | `demand_${'failures' | 'refusals' | 'evictions'}`;
 
 /** An image's pixels row by row, from the top; channels interleaved. */
 export interface DecodedImage {

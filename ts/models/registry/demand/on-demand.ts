@@ -19,8 +19,7 @@ import type { Servable } from '../snapshot-build.js';
 
 /**
  * Values of the server's metrics. served, loaded, bytes: versions that load on demand, those that
- * are loaded, and their bytes. The others count since the start; wait_ms: the time that first
- * requests waited.
+ * are loaded, and their bytes. The others count since the start.
  */
 export type DemandValue =
   | 'served'
@@ -29,8 +28,7 @@ export type DemandValue =
   | 'loads'
   | 'failures'
   | 'refusals'
-  | 'evictions'
-  | 'wait_ms';
+  | 'evictions';
 
 export interface OnDemandOptions {
   readonly places: PlaceControl;
@@ -160,7 +158,6 @@ export class OnDemand {
       if (entry.error !== undefined && beganMs < entry.retryAtMs) throw entry.error;
       await this.#inTurn(() => this.#loadNow(entry));
       count('loads', 1);
-      count('wait_ms', Math.round(clock.nowMs() - beganMs));
     } catch (error) {
       const known =
         error instanceof ServalError ? error : new ServalError(ErrorCode.Internal, reasonOf(error));
