@@ -132,14 +132,22 @@ function nodeComponent(extra) {
   return library(purl, name, packagedNode, 'MIT', 'a separate program', { components: files });
 }
 
+function fileComponent(name, path) {
+  const content = hash('sha256', readFileSync(path));
+  return { type: 'file', name, hashes: [{ alg: 'SHA-256', content }] };
+}
+
 function addonComponents(core) {
   const folder = join(core, 'prebuilt');
   const names = readdirSync(folder).filter((name) => /^serval.*\.node$/.test(name));
   if (!names.includes('serval.node')) throw new Error(`sbom: ${folder} has no serval.node`);
-  return names.map((name) => {
-    const content = hash('sha256', readFileSync(join(folder, name)));
-    return { type: 'file', name: `prebuilt/${name}`, hashes: [{ alg: 'SHA-256', content }] };
-  });
+  return names.map((name) => fileComponent(`prebuilt/${name}`, join(folder, name)));
+}
+
+// Node, and the library for other programs: packages with Node have it beside the addon.
+function extraComponents(extra) {
+  const library = fileComponent('prebuilt/libserval.so', join(extra, 'lib', 'libserval.so'));
+  return [nodeComponent(extra), library];
 }
 
 /** A document for the components; its serial number is made from them. Pure. */
@@ -179,7 +187,7 @@ export function writeSbom(name, core, extra) {
     ...systemComponents(),
     headerComponent(),
     ...addonComponents(core),
-    ...(extra === undefined ? [] : [nodeComponent(extra)]),
+    ...(extra === undefined ? [] : extraComponents(extra)),
   ];
   const text = JSON.stringify(document(components, timeStamp()), null, 2);
   writeFileSync(join(OUT, name), `${text}\n`);
