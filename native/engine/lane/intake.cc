@@ -121,7 +121,7 @@ Answer Intake::enqueue(const Arrival& arrival, const std::shared_ptr<Model>& mod
   // Read before push(): once queued, the request may already be finished and recycled.
   const Answer pending{ErrorCode::Ok, true, state_.slots.ticket_of(request)};
   const Status pushed = queueing_.push(request, model);
-  return pushed.ok() ? pending : refuse(request, *model, pushed.error());
+  return pushed.ok() ? pending : refuse(request, *request.model, pushed.error());
 }
 
 // Answers a request that its queue did not accept.

@@ -76,12 +76,19 @@ Status Queueing::push(Request& request, const std::shared_ptr<Model>& model) {
   }
   state_.completions.add_working(-1);
   const bool closed = pushed == RequestQueue::Push::Closed;
-  if (closed && model->is_absent() && find_successor(request)) return push(request, request.model);
+  // From here on `model` may be gone with the lane's list of models: the request holds its own.
+  if (closed && model->is_absent() && find_successor(request)) return push_own(request);
   if (!closed) {
-    model->counters().queue_full.fetch_add(1, std::memory_order_relaxed);
+    request.model->counters().queue_full.fetch_add(1, std::memory_order_relaxed);
     state_.engine->server_stats().add(ServerValue::RefusedQueueFull, 1);
   }
-  return not_taken(*model, request, closed);
+  return not_taken(*request.model, request, closed);
+}
+
+// Holds the model: once pushed, the request may be gone.
+Status Queueing::push_own(Request& request) {
+  const std::shared_ptr<Model> model = request.model;
+  return push(request, model);
 }
 
 bool Queueing::find_successor(Request& request) {
@@ -98,8 +105,7 @@ bool Queueing::push_again(Request& request) {
   request.home = state_.home;
   Status pushed = client_left();
   if (!request.cancel.cancelled()) {
-    pushed = find_successor(request) ? push(request, request.model)
-                                     : Status(unloaded_waiting(*request.model));
+    pushed = find_successor(request) ? push_own(request) : Status(unloaded_waiting(*request.model));
   }
   if (pushed.ok()) return true;
   end_request(*request.model, request, pushed);

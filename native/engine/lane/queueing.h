@@ -23,8 +23,8 @@ class Queueing {
   void begin(Request& request, const std::shared_ptr<Model>& model, const Arrival& arrival,
              uint64_t spent_ns);
   // Puts a request into its model's queue. Once queued, the request may already be finished and
-  // recycled: don't touch it. Errors, after which the caller still owns the request: queue_full,
-  // model_not_ready.
+  // recycled: don't touch it. Errors, after which the caller still owns the request, whose model
+  // may be another one, and the lane's list of models may be replaced: queue_full, model_not_ready.
   Status push(Request& request, const std::shared_ptr<Model>& model);
   // Replaces the request's model, which was not loaded, by the one that took its place. The lane's
   // list of models may be replaced. False: it was unloaded.
@@ -38,6 +38,7 @@ class Queueing {
 
  private:
   Status accept_message(const Arrival& arrival, Request& request);
+  Status push_own(Request& request);
 
   LaneState& state_;
   TurnRequests& turn_;

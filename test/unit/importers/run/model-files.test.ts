@@ -130,7 +130,7 @@ test('the name of a model that is a file', () => {
   assert.deepEqual(['a.pmml.gz', 'b.c.xml.gz', '.pmml.gz'].map(stemOf), ['a', 'b.c', '.pmml']);
 });
 
-test('boosters: by an extension of their own, or a common one of a model', () => {
+test('boosters have extensions of their own, or a common one of models', () => {
   for (const name of ['a.ubj', 'a.bst', 'a.xgb', 'a.lgb', 'model.json', 'model.txt', 'model.bin']) {
     assert.equal(modelFileOf(name)?.format, 'booster', name);
   }

@@ -73,6 +73,7 @@ export class OnDemand {
   /** Bytes of loads under way. */
   #comingBytes = 0;
   #listens = false;
+
   constructor(options: OnDemandOptions) {
     this.#options = options;
   }
