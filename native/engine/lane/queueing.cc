@@ -98,19 +98,28 @@ bool Queueing::find_successor(Request& request) {
   return true;
 }
 
-bool Queueing::push_again(Request& request) {
+Status Queueing::take_up(Request& request) {
   request.again = false;
+  if (request.cancel.cancelled()) return client_left();
+  return find_successor(request) ? Status() : Status(unloaded_waiting(*request.model));
+}
+
+bool Queueing::enter(Request& request) {
   request.stage = Request::Stage::Queued;
   request.wait_until_ns = 0;
   request.home = state_.home;
-  Status pushed = client_left();
-  if (!request.cancel.cancelled()) {
-    pushed = find_successor(request) ? push_own(request) : Status(unloaded_waiting(*request.model));
-  }
+  const Status pushed = push_own(request);
   if (pushed.ok()) return true;
   end_request(*request.model, request, pushed);
   request.home.reset();
   request.stage = Request::Stage::Taken;
+  return false;
+}
+
+bool Queueing::push_again(Request& request) {
+  const Status found = take_up(request);
+  if (found.ok()) return enter(request);
+  end_request(*request.model, request, found);
   return false;
 }
 

@@ -26,11 +26,14 @@ class Queueing {
   // recycled: don't touch it. Errors, after which the caller still owns the request, whose model
   // may be another one, and the lane's list of models may be replaced: queue_full, model_not_ready.
   Status push(Request& request, const std::shared_ptr<Model>& model);
-  // Replaces the request's model, which was not loaded, by the one that took its place. The lane's
-  // list of models may be replaced. False: it was unloaded.
-  bool find_successor(Request& request);
-  // Puts a request that waited for its model's load (Request::again) into the loaded model's queue.
-  // Returns false if it ended instead, with its outcome stored.
+  // Takes up a request that waited for its model's load (Request::again): gives it the model that
+  // took the place, which may have left again. The lane's list of models may be replaced. Errors:
+  // cancelled; model_not_ready: it was unloaded.
+  Status take_up(Request& request);
+  // Puts such a request into its model's queue. Returns false if it ended instead, with its outcome
+  // stored.
+  bool enter(Request& request);
+  // Does both.
   bool push_again(Request& request);
   // Ends a request whose client left. Returns true if it was waiting and is released; otherwise a
   // completion follows.
@@ -39,6 +42,7 @@ class Queueing {
  private:
   Status accept_message(const Arrival& arrival, Request& request);
   Status push_own(Request& request);
+  bool find_successor(Request& request);
 
   LaneState& state_;
   TurnRequests& turn_;

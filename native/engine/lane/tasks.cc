@@ -161,12 +161,9 @@ Answer Tasks::wait_for_load(const Arrival& arrival, const std::shared_ptr<Model>
 }
 
 bool Tasks::begin_again(Request& whole) {
-  whole.again = false;
-  Status begun = client_left();
-  if (!whole.cancel.cancelled()) {
-    begun = queueing_.find_successor(whole) ? read_tf_tasks(whole.bytes(), tasks_)
-                                            : Status(unloaded_waiting(*whole.model));
-  }
+  Status begun = queueing_.take_up(whole);
+  if (begun.ok() && whole.model->is_absent()) return queueing_.enter(whole);
+  if (begun.ok()) begun = read_tf_tasks(whole.bytes(), tasks_);
   if (begun.ok()) {
     begun = check_tf_tasks(tasks_, whole.model->signatures());
     if (!begun.ok()) explain_signature(*whole.model, begun.error());

@@ -3,6 +3,7 @@
 // numbers, the largest of which starts an endless run.
 #include <deque>
 #include <limits>
+#include <thread>
 
 #include "base/bytes/wire_reader.h"
 #include "engine/engine_fixture.h"
@@ -300,6 +301,24 @@ TEST_F(TasksTest, WaitForAModelThatIsNotLoaded) {
     lane_->slots().release(*done);
   }
   EXPECT_EQ(lane_->slots().tickets_open(), 0u);
+  const uint32_t gone = engine_->reserve(spec);
+  route("m", gone);
+  const Answer patient = send(multi({"r", "c"}, {"1"}));
+  const uint32_t short_lived = load(spec), stays = load(spec);
+  ASSERT_TRUE(engine_->put(short_lived, gone).ok());
+  const uint32_t evicting = lane_->open_control().value();
+  engine_->evict(gone, *lane_->slots().find(evicting), lane_->home());
+  const auto is_absent = [&] {
+    const std::shared_ptr<const Published> now = engine_->published();
+    return (*now->find(gone))->is_absent();
+  };
+  while (!is_absent()) std::this_thread::yield();
+  Request* evicted = next();  // the request waits again, at the absent model
+  ASSERT_NE(evicted, nullptr);
+  EXPECT_EQ(lane_->slots().ticket_of(*evicted), evicting);
+  lane_->slots().release(*evicted);
+  ASSERT_TRUE(engine_->put(stays, gone).ok());
+  EXPECT_EQ(finish(patient).code, ErrorCode::Ok);
   const uint32_t empty = engine_->reserve(spec);
   route("m", empty);
   EXPECT_EQ(finish(send(multi({"r", "c"}, {"1"}), 30'000)).code, ErrorCode::DeadlineExceeded);
