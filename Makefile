@@ -54,6 +54,11 @@ test-tools:
 bench-tools:
 	@scripts/ensure-tools.sh build bench
 
+.PHONY: goldens
+goldens: test-tools install-deps ## pack other systems' results for the tests
+	@node node_modules/typescript/bin/tsc -p test/tsconfig.json
+	@node test/goldens/pack.mjs
+
 .PHONY: models
 models: install-deps ## make missing example models
 	@test -n "$$(find examples/models -name '*.onnx' -print -quit 2>/dev/null)" || \

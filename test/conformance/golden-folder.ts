@@ -1,6 +1,6 @@
-// Folders with the results of other systems that tests compare ours with. The scripts of
-// test/fixtures make them once, outside the checkout. Test time only.
-import { spawnSync } from 'node:child_process';
+// Folders with the results of other systems that tests compare ours with, outside the checkout:
+// unpacked from test/goldens, or made once by the scripts of test/fixtures. Test time only.
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from '../../ts/base/package-files.js';
@@ -48,6 +48,20 @@ const MAKERS = {
 
 const CANNOT_BE_MADE = 77;
 
+const scriptOf = (path: readonly string[]): string =>
+  join(packageRoot(), 'test', 'fixtures', ...path);
+
+/** The goldens in test/goldens: all but those of TensorFlow's operators, which are 150 MB. */
+export const PACKED = Object.entries(MAKERS)
+  .filter(([kind]) => kind !== 'tensorflow')
+  .map(([, { script, args }]) => ({ script: scriptOf(script), args }));
+
+/** The name of the goldens that a script makes: it changes with the generator and its lock. */
+export function goldenName(script: string, args: readonly string[]): string {
+  const env = { ...process.env, SERVAL_GOLDENS: 'name' };
+  return execFileSync(script, args, { encoding: 'utf8', env }).trim();
+}
+
 /**
  * The folder that the environment variable names, or the one that the fixture script makes and
  * prints; undefined, with the reason on stderr, if the other system is not available.
@@ -56,7 +70,7 @@ export function goldenFolder(of: keyof typeof MAKERS): string | undefined {
   const { variable, script: path, args } = MAKERS[of];
   const given = process.env[variable];
   if (given !== undefined) return given;
-  const script = join(packageRoot(), 'test', 'fixtures', ...path);
+  const script = scriptOf(path);
   const { status, stdout, error } = spawnSync(script, args, {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'inherit'],

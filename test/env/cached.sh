@@ -1,12 +1,18 @@
 # Sourced: what is made once and kept outside the checkout.
 
-# cached PREFIX KEY MAKE [ARGUMENT...] prints ${SERVAL_CACHE:-$HOME/.cache/serval}/PREFIX-KEY, a
-# folder that `MAKE [ARGUMENT...] FOLDER` fills where it is missing. It is filled beside its final
-# place and renamed, so a broken or parallel run leaves no half of one. MAKE may exit, with 77 where
-# it can't be made here.
+# cached PREFIX KEY MAKE [ARGUMENT...] prints ${SERVAL_CACHE:-$HOME/.cache/serval}/PREFIX-KEY. If
+# that folder is missing, it is unpacked from test/goldens, or `MAKE [ARGUMENT...] FOLDER` fills it.
+# It is filled beside its final place and renamed, so a broken or parallel run leaves no half of
+# one. MAKE may exit, with 77 if it can't be made here. SERVAL_GOLDENS=name: prints PREFIX-KEY only;
+# SERVAL_GOLDENS=made: does not unpack.
 cached() {
   local cache="${SERVAL_CACHE:-$HOME/.cache/serval}" prefix="$1"
-  local folder="$cache/$1-$2" building
+  local folder="$cache/$1-$2" building packed
+  packed="$(dirname "${BASH_SOURCE[0]}")/../goldens/$1-$2.tar.xz"
+  if [ "${SERVAL_GOLDENS:-}" = name ]; then
+    echo "$1-$2"
+    return 0
+  fi
   shift 2
   if [ ! -e "$folder/complete" ]; then
     echo "making $folder" >&2
@@ -15,7 +21,11 @@ cached() {
     # shellcheck disable=SC2064  # the name as it is now
     trap "rm -rf '$building'" EXIT
     chmod 755 "$building"
-    "$@" "$building" >&2
+    if [ -e "$packed" ] && [ "${SERVAL_GOLDENS:-}" != made ]; then
+      tar -xJf "$packed" -C "$building" >&2
+    else
+      "$@" "$building" >&2
+    fi
     touch "$building/complete"
     rm -rf "$folder.broken"
     [ ! -e "$folder" ] || [ -e "$folder/complete" ] || mv -T "$folder" "$folder.broken"

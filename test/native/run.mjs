@@ -3,9 +3,10 @@
 //
 //   node test/native/run.mjs [plain] [asan] [tsan] [--filter TEXT]    default: all three
 //
-// Every *_test.cc of test/native is one executable. Its counts come from GoogleTest's own report,
-// and one that dies without a report counts as one failure. Ends with the plain line "N passed, N
-// failed, N skipped". Test time only.
+// With a filter, each *_test.cc of test/native is one executable; without, the files of a folder
+// share some. The counts come from GoogleTest's own report, and an executable that dies without a
+// report counts as one failure. Ends with the plain line "N passed, N failed, N skipped". Test time
+// only.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -30,10 +31,10 @@ const TEST_TIMEOUT_MS = 300_000;
 // and files.
 const BUILDS = {
   plain: { sanitize: '', type: 'Release', areas: undefined },
-  asan: { sanitize: 'address,undefined', type: 'RelWithDebInfo', areas: undefined, addon: true },
+  asan: { sanitize: 'address,undefined', type: 'Release', areas: undefined, addon: true },
   tsan: {
     sanitize: 'thread',
-    type: 'RelWithDebInfo',
+    type: 'Release',
     areas: [
       'engine',
       'stats',
@@ -66,31 +67,51 @@ export function testTarget(path) {
     .replaceAll('/', '_');
 }
 
-// The executables of a build.
-function testTargets(areas, filter) {
+// The test files of a build, below test/native.
+function testFiles(areas, filter) {
   return readdirSync(here, { recursive: true })
     .filter((path) => path.endsWith('_test.cc'))
     .filter(
       (path) => areas === undefined || areas.some((area) => `${path}/`.startsWith(`${area}/`)),
     )
-    .map(testTarget)
-    .filter((target) => filter === undefined || target.includes(filter))
+    .filter((path) => filter === undefined || testTarget(path).includes(filter))
     .sort();
 }
 
-function build(folder, { sanitize, type, flags, addon = false, joined = true }, targets) {
+/**
+ * The executables of test files: those of groups (lines of test_groups.txt: its name, its files)
+ * whose files are all wanted, and one for each other file.
+ */
+export function targetsOf(files, groups) {
+  const left = new Set(files);
+  const joined = [];
+  for (const line of groups.split('\n')) {
+    const [name, ...paths] = line.split(' ');
+    if (paths.length === 0 || !paths.every((path) => left.has(path))) continue;
+    joined.push(name);
+    for (const path of paths) left.delete(path);
+  }
+  return [...joined, ...[...left].map(testTarget)].sort();
+}
+
+function configure(folder, { sanitize, type, flags, addon = false, joined = true }) {
   dropForeignCache(folder, 'Ninja'); // Make would build the named targets one after another
-  const env = cmakeEnvironment();
-  const configure = ['-G', 'Ninja', '-S', root, '-B', folder];
-  configure.push(`-DSERVAL_ADDON=${addon ? 'ON' : 'OFF'}`, '-DSERVAL_TESTS=ON');
-  configure.push(`-DSERVAL_JOIN=${joined ? 'ON' : 'OFF'}`);
-  configure.push(`-DSERVAL_SANITIZE=${sanitize}`, `-DCMAKE_BUILD_TYPE=${type}`, '-Wno-dev');
-  configure.push('--log-level=WARNING');
+  const args = ['-G', 'Ninja', '-S', root, '-B', folder];
+  args.push(`-DSERVAL_ADDON=${addon ? 'ON' : 'OFF'}`, '-DSERVAL_TESTS=ON');
+  args.push(`-DSERVAL_JOIN=${joined ? 'ON' : 'OFF'}`);
+  args.push(`-DSERVAL_SANITIZE=${sanitize}`, `-DCMAKE_BUILD_TYPE=${type}`, '-Wno-dev');
+  args.push('--log-level=WARNING');
   // The same flag as in cmake-js's build, so that a compiler cache finds the addon's objects.
-  const asAddon = sanitize === '' ? '-DBUILDING_NODE_EXTENSION' : '';
-  configure.push(`-DCMAKE_CXX_FLAGS=${flags ?? asAddon}`);
-  if (!run('cmake', configure, env)) return false;
-  return run('cmake', ['--build', folder, '--target', ...targets], env);
+  args.push(`-DCMAKE_CXX_FLAGS=${flags ?? '-DBUILDING_NODE_EXTENSION'}`);
+  return run('cmake', args, cmakeEnvironment());
+}
+
+function compile(folder, targets) {
+  return run('cmake', ['--build', folder, '--target', ...targets], cmakeEnvironment());
+}
+
+function build(folder, settings, targets) {
+  return configure(folder, settings) && compile(folder, targets);
 }
 
 function ortLibrary() {
@@ -160,13 +181,19 @@ export async function runBuild(name, filter) {
   const started = Date.now();
   const total = noCounts();
   const folder = buildFolder(name);
-  const targets = testTargets(BUILDS[name].areas, filter);
-  if (targets.length === 0) {
+  const files = testFiles(BUILDS[name].areas, filter);
+  if (files.length === 0) {
     process.stdout.write(`native ${name}: no test file matches\n`);
     return { ...total, failed: 1 };
   }
-  process.stdout.write(`native ${name}: building ${targets.length} test executables\n`);
-  if (!build(folder, BUILDS[name], targets)) {
+  const configured = configure(folder, BUILDS[name]);
+  const alone = filter !== undefined || BUILDS[name].joined === false;
+  const groups = !configured || alone ? '' : readFileSync(join(folder, 'test_groups.txt'), 'utf8');
+  const targets = targetsOf(files, groups);
+  process.stdout.write(
+    `native ${name}: ${files.length} test files, ${targets.length} executables\n`,
+  );
+  if (!configured || !compile(folder, targets)) {
     process.stdout.write(`native ${name}: the build failed\n`);
     return { ...total, failed: 1 };
   }

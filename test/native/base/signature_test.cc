@@ -6,7 +6,7 @@
 namespace serval {
 namespace {
 
-Shape shape(std::initializer_list<int64_t> dims) {
+Shape shape_of(std::initializer_list<int64_t> dims) {
   return Shape(std::span<const int64_t>(dims.begin(), dims.size()));
 }
 
@@ -27,11 +27,11 @@ TEST(Signature, FindsByExactName) {
 
 TEST(CheckShape, FixedAndFreeDims) {
   const TensorSpec spec{"x", DType::Fp32, {-1, 4}, {}, false};
-  EXPECT_TRUE(check_shape(spec, shape({1, 4})).ok());
-  EXPECT_TRUE(check_shape(spec, shape({0, 4})).ok());
-  EXPECT_TRUE(check_shape(spec, shape({1000000, 4})).ok());
+  EXPECT_TRUE(check_shape(spec, shape_of({1, 4})).ok());
+  EXPECT_TRUE(check_shape(spec, shape_of({0, 4})).ok());
+  EXPECT_TRUE(check_shape(spec, shape_of({1000000, 4})).ok());
   for (const Shape& wrong :
-       {shape({1, 5}), shape({4}), shape({}), shape({1, 4, 1}), shape({4, 1})}) {
+       {shape_of({1, 5}), shape_of({4}), shape_of({}), shape_of({1, 4, 1}), shape_of({4, 1})}) {
     const Status status = check_shape(spec, wrong);
     ASSERT_FALSE(status.ok()) << wrong.to_string();
     EXPECT_EQ(status.error().code, ErrorCode::InvalidArgument);
@@ -42,12 +42,12 @@ TEST(CheckShape, FixedAndFreeDims) {
 
 TEST(CheckShape, ScalarsAndUnknownRank) {
   const TensorSpec scalar{"x", DType::Fp32, {}, {}, false};
-  EXPECT_TRUE(check_shape(scalar, shape({})).ok());
-  EXPECT_EQ(check_shape(scalar, shape({1})).error().message,
+  EXPECT_TRUE(check_shape(scalar, shape_of({})).ok());
+  EXPECT_EQ(check_shape(scalar, shape_of({1})).error().message,
             "unexpected shape for input 'x': expected [], got [1]");
   const TensorSpec any{"x", DType::Fp32, {}, {}, true};
-  EXPECT_TRUE(check_shape(any, shape({})).ok());
-  EXPECT_TRUE(check_shape(any, shape({3, 2, 1})).ok());
+  EXPECT_TRUE(check_shape(any, shape_of({})).ok());
+  EXPECT_TRUE(check_shape(any, shape_of({3, 2, 1})).ok());
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 namespace serval {
 namespace {
 
-TensorView floats(std::vector<int64_t> dims, const std::vector<float>& values) {
+TensorView float_rows(std::vector<int64_t> dims, const std::vector<float>& values) {
   return {DType::Fp32,
           Shape(std::span(dims)),
           reinterpret_cast<const uint8_t*>(values.data()),
@@ -32,9 +32,9 @@ class PieceOutputsTest : public ::testing::Test {
 
 TEST_F(PieceOutputsTest, PiecesFollowEachOther) {
   pieces_.begin(3);
-  ASSERT_TRUE(append(floats({2, 2}, values_), 2).ok());
+  ASSERT_TRUE(append(float_rows({2, 2}, values_), 2).ok());
   EXPECT_EQ(pieces_.finish()[0].shape.to_string(), "[2,2]") << "never more than there is";
-  ASSERT_TRUE(append(floats({1, 2}, {9, 8}), 1).ok());
+  ASSERT_TRUE(append(float_rows({1, 2}, {9, 8}), 1).ok());
   const TensorView& all = pieces_.finish()[0];
   EXPECT_EQ(all.shape.to_string(), "[3,2]");
   ASSERT_EQ(all.bytes, 24u);
@@ -59,31 +59,32 @@ TEST_F(PieceOutputsTest, StringsOutliveThePiece) {
 
 TEST_F(PieceOutputsTest, BeginForgets) {
   pieces_.begin(2);
-  ASSERT_TRUE(append(floats({2, 2}, values_), 2).ok());
+  ASSERT_TRUE(append(float_rows({2, 2}, values_), 2).ok());
   pieces_.begin(1);
   EXPECT_TRUE(pieces_.finish().empty());
-  ASSERT_TRUE(append(floats({1, 4}, values_), 1).ok());
+  ASSERT_TRUE(append(float_rows({1, 4}, values_), 1).ok());
   EXPECT_EQ(pieces_.finish()[0].shape.to_string(), "[1,4]");
   EXPECT_EQ(pieces_.finish()[0].bytes, 16u);
 }
 
 TEST_F(PieceOutputsTest, WrongRows) {
   pieces_.begin(4);
-  expect_failed(floats({2, 2}, values_), 1,
+  expect_failed(float_rows({2, 2}, values_), 1,
                 "split request: output 0 of a piece is expected to be FP32 [1,2], got FP32 [2,2]");
   pieces_.begin(4);
-  expect_failed(floats({}, {1}), 1, "split request: output 0 is a scalar; expected a batch dim");
+  expect_failed(float_rows({}, {1}), 1,
+                "split request: output 0 is a scalar; expected a batch dim");
 }
 
 TEST_F(PieceOutputsTest, PiecesThatDiffer) {
   pieces_.begin(4);
-  ASSERT_TRUE(append(floats({2, 2}, values_), 2).ok());
-  expect_failed(floats({1, 4}, values_), 1,
+  ASSERT_TRUE(append(float_rows({2, 2}, values_), 2).ok());
+  expect_failed(float_rows({1, 4}, values_), 1,
                 "split request: output 0 of a piece is expected to be FP32 [1,2], got FP32 [1,4]");
-  expect_failed(floats({1, 2, 2}, values_), 1,
+  expect_failed(float_rows({1, 2, 2}, values_), 1,
                 "split request: output 0 of a piece is expected to be FP32 [1,2], got FP32 "
                 "[1,2,2]");
-  TensorView other = floats({1, 2}, values_);
+  TensorView other = float_rows({1, 2}, values_);
   other.dtype = DType::Int32;
   expect_failed(other, 1,
                 "split request: output 0 of a piece is expected to be FP32 [1,2], got INT32 [1,2]");
@@ -95,7 +96,7 @@ TEST_F(PieceOutputsTest, PiecesThatDiffer) {
 // One row that claims 2^40 bytes, times 2^30 rows: it is refused before anything is read.
 TEST_F(PieceOutputsTest, MemoryThatIsNotThere) {
   pieces_.begin(uint32_t{1} << 30);
-  TensorView output = floats({1, int64_t{1} << 38}, values_);
+  TensorView output = float_rows({1, int64_t{1} << 38}, values_);
   output.bytes = size_t{1} << 40;
   const Status status = append(output, 1);
   ASSERT_FALSE(status.ok());

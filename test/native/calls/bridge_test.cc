@@ -1,5 +1,6 @@
 // The bridge without a listener: order and form of events, limits, and which end is woken when.
 #include "calls/bridge.h"
+#include "base/bytes/views.h"
 
 #include <gtest/gtest.h>
 
@@ -11,10 +12,6 @@
 
 namespace serval::test {
 namespace {
-
-std::span<const uint8_t> bytes_of(std::string_view text) {
-  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
-}
 
 class BridgeTest : public ::testing::Test {
  protected:

@@ -6,9 +6,9 @@
 namespace serval {
 namespace {
 
-class Request final : public HttpRequest {
+class CodedRequest final : public HttpRequest {
  public:
-  Request(std::initializer_list<HttpHeader> headers) { headers_ = headers; }
+  CodedRequest(std::initializer_list<HttpHeader> headers) { headers_ = headers; }
   bool is_local() const override { return false; }
   void send(const HttpAnswer&) override {}
   void want_body() override {}
@@ -48,24 +48,24 @@ TEST(PreferredCoding, IsTheOneWithTheHighestQualityAndTheFirstOfEquals) {
 
 TEST(ReadCodings, LeavesToJavaScriptWhatItDoesNotKnow) {
   AskedCodings out;
-  EXPECT_TRUE(read_codings(Request({{"Content-Encoding", " GZIP"}}), true, out));
+  EXPECT_TRUE(read_codings(CodedRequest({{"Content-Encoding", " GZIP"}}), true, out));
   EXPECT_EQ(out.body, Coding::Gzip);
   EXPECT_FALSE(out.answer.has_value());
   AskedCodings plain;
-  EXPECT_TRUE(read_codings(Request({{"Content-Encoding", "identity"}}), true, plain));
+  EXPECT_TRUE(read_codings(CodedRequest({{"Content-Encoding", "identity"}}), true, plain));
   EXPECT_FALSE(plain.body.has_value());
-  EXPECT_FALSE(read_codings(Request({{"content-encoding", "zstd"}}), true, plain));
-  EXPECT_FALSE(read_codings(Request({{"content-encoding", "gzip, gzip"}}), true, plain));
-  EXPECT_FALSE(read_codings(Request({{"content-encoding", "gzip"}, {"Content-Encoding", "gzip"}}),
-                            true, plain));
+  EXPECT_FALSE(read_codings(CodedRequest({{"content-encoding", "zstd"}}), true, plain));
+  EXPECT_FALSE(read_codings(CodedRequest({{"content-encoding", "gzip, gzip"}}), true, plain));
+  EXPECT_FALSE(read_codings(
+      CodedRequest({{"content-encoding", "gzip"}, {"Content-Encoding", "gzip"}}), true, plain));
   AskedCodings answer;
-  EXPECT_TRUE(read_codings(Request({{"accept-encoding", "deflate"}}), false, answer));
+  EXPECT_TRUE(read_codings(CodedRequest({{"accept-encoding", "deflate"}}), false, answer));
   EXPECT_FALSE(answer.answer.has_value());
-  EXPECT_TRUE(read_codings(Request({{"accept-encoding", "deflate"}}), true, answer));
+  EXPECT_TRUE(read_codings(CodedRequest({{"accept-encoding", "deflate"}}), true, answer));
   EXPECT_EQ(answer.answer, Coding::Deflate);
-  EXPECT_FALSE(read_codings(Request({{"accept-encoding", "zstd"}}), true, answer));
-  EXPECT_FALSE(read_codings(Request({{"accept-encoding", "gzip"}, {"accept-encoding", "br"}}), true,
-                            answer));
+  EXPECT_FALSE(read_codings(CodedRequest({{"accept-encoding", "zstd"}}), true, answer));
+  EXPECT_FALSE(read_codings(CodedRequest({{"accept-encoding", "gzip"}, {"accept-encoding", "br"}}),
+                            true, answer));
 }
 
 }  // namespace

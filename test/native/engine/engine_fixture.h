@@ -11,6 +11,7 @@
 #include <mutex>
 #include <string>
 
+#include "base/bytes/views.h"
 #include "base/generated/engine_generated.h"
 #include "engine/lane/lane.h"
 #include "support/wire_builder.h"
@@ -76,10 +77,6 @@ inline std::string infer_message(std::string_view model, std::string_view versio
   message.message(5, wire_input("x", "FP32", {2}));
   message.bytes(7, raw_of<float>({1.0f, 2.0f}));
   return message.str();
-}
-
-inline std::span<const uint8_t> bytes_of(std::string_view text) {
-  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
 
 class EngineTest : public ::testing::Test {

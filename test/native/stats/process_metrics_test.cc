@@ -10,7 +10,7 @@
 namespace serval {
 namespace {
 
-std::string text_of(const ByteBuffer& buffer) {
+std::string metrics_text(const ByteBuffer& buffer) {
   return {reinterpret_cast<const char*>(buffer.data()), buffer.size()};
 }
 
@@ -104,7 +104,7 @@ TEST(ProcessMetrics, WhatIsNotKnownIsNotWritten) {
   some.machine_busy = 0;
   write_process_metrics(some, writer);
   EXPECT_TRUE(writer.ok());
-  EXPECT_EQ(text_of(out),
+  EXPECT_EQ(metrics_text(out),
             "# HELP process_cpu_seconds_total Processor time of this process, seconds\n"
             "# TYPE process_cpu_seconds_total counter\n"
             "process_cpu_seconds_total 1.5\n"

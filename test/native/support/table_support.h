@@ -74,6 +74,11 @@ struct TableModel {
   Signature signature;
 };
 
+// One output: a double.
+inline TableModel model_of(std::vector<FieldSpec> fields) {
+  return {std::move(fields), {field("y", Type::Double)}};
+}
+
 inline std::string element_text(const TensorView& view, size_t at) {
   if (dtype_is_text(view.dtype)) return "'" + std::string(view.strings[at]) + "'";
   return visit(view.dtype, [&]<typename T>(TypeTag<T>) -> std::string {

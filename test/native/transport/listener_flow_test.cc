@@ -20,7 +20,7 @@ TransportSettings patient() {
   return settings;
 }
 
-bool serves(const EchoServer& server) {
+bool still_serves(const EchoServer& server) {
   RawClient client(server.port());
   client.begin();
   return client.answer(client.call("/t.T/Unary", "m")).status() == 0;
@@ -103,7 +103,7 @@ TEST(Window, ThatGrowsTooFarEndsItsStreamOrConnection) {
   EXPECT_EQ(client.answer(stream).reset, kFlowControlError);
   client.send(window_update(0, 0x7fffffff));
   EXPECT_EQ(client.ending(), kFlowControlError);
-  EXPECT_TRUE(serves(server));
+  EXPECT_TRUE(still_serves(server));
 }
 
 // A client that respects the windows gets updates as its message arrives.
@@ -171,7 +171,7 @@ TEST(PausedStream, ThatIsSentMoreThanItsWindowEnds) {
       client.go_away == kFlowControlError || client.streams[stream].reset == kFlowControlError;
   EXPECT_TRUE(calm);
   EXPECT_TRUE(server.journal.wait_for(&Journal::Counts::closed, 1));
-  EXPECT_TRUE(serves(server));
+  EXPECT_TRUE(still_serves(server));
 }
 
 TEST(PausedStream, EndsWithItsClientOrItsDeadline) {
@@ -212,7 +212,7 @@ TEST(SilentReader, IsNotReadFromAnyMore) {
   }
   EXPECT_LT(sent, kTooMany);
   EXPECT_LT(server.budget->used(), 64u << 20);
-  EXPECT_TRUE(serves(server));
+  EXPECT_TRUE(still_serves(server));
   // When it reads at last, all calls are answered.
   while (!bytes.empty()) {
     bytes.erase(0, client.send_some(bytes));
@@ -233,7 +233,7 @@ TEST(SilentReader, GetsNoMoreThanTheBudgetHolds) {
     EXPECT_EQ(server.journal.counts().closed, 1);
     const StreamAnswer& got = client.answer(stream);
     EXPECT_TRUE(got.reset == kEnhanceYourCalm || got.status() == 8);
-    EXPECT_TRUE(serves(server));
+    EXPECT_TRUE(still_serves(server));
   }
   ASSERT_TRUE(server.has_connections(0));
   server.listener.reset();
@@ -250,7 +250,7 @@ TEST(SilentReader, IsRefusedWhileAnswersWaitBeyondTheLimit) {
   const uint32_t stream = client.call("/t.T/Flood", "20 100000");
   ASSERT_TRUE(server.journal.wait_for(&Journal::Counts::messages, 1));
   EXPECT_EQ(client.answer(client.call("/t.T/Unary", "m")).status(), 8);
-  EXPECT_TRUE(serves(server));  // clients that read are answered
+  EXPECT_TRUE(still_serves(server));  // clients that read are answered
   client.send(reset_frame(stream));
   client.send(settings_frame({{kInitialWindow, 65'535}}));
   EXPECT_EQ(client.answer(client.call("/t.T/Unary", "m")).status(), 0);
@@ -269,7 +269,7 @@ TEST(SilentReader, IsNotWaitedForAtItsEnd) {
               ping_frame());
   EXPECT_TRUE(server.journal.wait_for(&Journal::Counts::messages, 1));
   EXPECT_TRUE(server.has_connections(0));
-  EXPECT_TRUE(serves(server));
+  EXPECT_TRUE(still_serves(server));
 }
 
 // Half a message without the rest holds memory of at most one message, within the budget.
@@ -293,7 +293,7 @@ TEST(Message, BeyondTheBudgetIsRefusedBeforeItComes) {
   while (refused() < 5) ASSERT_TRUE(client.take().has_value());
   ASSERT_TRUE(client.sync());
   EXPECT_EQ(refused(), 5);
-  EXPECT_TRUE(serves(server));
+  EXPECT_TRUE(still_serves(server));
   client.send(data_frames(streams[0], string(2'999'999, 'x'), true));
   EXPECT_EQ(client.answer(streams[0]).messages(), std::vector<string>{"3000000"});
 }

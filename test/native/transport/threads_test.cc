@@ -164,9 +164,9 @@ void call_busy(RawClient& client, size_t calls, const string& message,
   }
 }
 
-struct ClientContext {
+struct ThreadClientContext {
   SSL_CTX* context = SSL_CTX_new(TLS_client_method());
-  ~ClientContext() { SSL_CTX_free(context); }
+  ~ThreadClientContext() { SSL_CTX_free(context); }
 };
 
 void set_tls(TransportSettings& settings) {
@@ -250,7 +250,7 @@ TEST(ListenerThreads, MovesEncryptedConnections) {
   set_tls(settings);
   Server server(settings);
   Seen seen(4);
-  const ClientContext context;
+  const ThreadClientContext context;
   with_clients(
       4, [&] { return seen.most() == 2; },
       [&](size_t i, const std::function<bool()>& goes_on) {

@@ -10,6 +10,7 @@ import {
 import { MODEL_CONFIG } from '../../protobuf/generated/model-config.js';
 import { echo, meant, visible } from '../../base/text.js';
 import { fieldNotes } from './field-notes.js';
+import { CHECKSUM_AGENT, agentsOf, checksumProblem } from './files/checksums.js';
 import { optionName, optionProblem } from './runtime-options.js';
 import {
   GRAPHS_MAX,
@@ -115,6 +116,7 @@ export function checkTritonConfig(
   check.instanceGroups();
   check.accelerators();
   check.parameters();
+  check.agents();
   return check;
 }
 
@@ -304,6 +306,20 @@ class Check {
       const delays = read.text(policy, 'timeout_action') === 'DELAY';
       if (!delays || read.int(policy, 'default_timeout_microseconds') === 0) continue;
       this.#problem(policy, 'timeout_action', 'expected REJECT with preserve_ordering, got DELAY');
+    }
+  }
+
+  agents(): void {
+    for (const agent of agentsOf(this.#config)) {
+      const name = read.text(agent, 'name');
+      if (name !== CHECKSUM_AGENT) {
+        this.#problem(agent, 'name', `expected the agent ${CHECKSUM_AGENT}, got ${echo(name)}`);
+        continue;
+      }
+      for (const [key, sum] of read.entries<string>(agent, 'parameters')) {
+        const text = checksumProblem(key, sum);
+        if (text !== '') this.#problem(agent, 'parameters', text);
+      }
     }
   }
 

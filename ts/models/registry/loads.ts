@@ -1,7 +1,9 @@
 // Loads and unloads one version: engine calls, configuration check, warm-up, log lines. Control
 // plane, main thread. It reports the resulting state and decides nothing.
+import { dirname } from 'node:path';
 import { ErrorCode, ServalError, reasonOf } from '../../base/errors.js';
 import type { Logger } from '../../base/logger.js';
+import { verifyChecksums } from '../config/files/checksums.js';
 import { checkAgainstModel, completeConfig } from '../config/triton-model.js';
 import type { EngineControl, LoadedModel, PlaceControl } from '../../model/engine-api.js';
 import type { Clock } from './clock.js';
@@ -128,6 +130,7 @@ export class Loads {
     let loaded: LoadedModel | undefined;
     try {
       await Promise.resolve(); // LOADING is published first, or in a burst soon after
+      if (desired.config) await verifyChecksums(dirname(desired.folder), desired.config);
       loaded = deepFreeze(structuredClone(await engine.load(desired.spec)));
       const configJson = completeJson(servable, loaded);
       progress.stage = 'warming up';

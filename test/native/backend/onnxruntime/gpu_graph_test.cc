@@ -18,7 +18,7 @@ namespace {
 using onnx::Dim;
 using Dims = std::vector<Dim>;
 
-constexpr int kFloat = 1;
+constexpr int kGraphFloat = 1;
 
 struct Recorded {
   uint64_t recordings = 0, replays = 0;
@@ -172,7 +172,7 @@ TEST_F(OnGraphs, OneThatFailsIsForgotten) {
 
 TEST_F(OnGraphs, AreNotMadeOfOutputsWhoseShapesAreTheRuntimes) {
   onnx::Model graph;
-  graph.input("x", kFloat, Dims{"n"}).output("y", kFloat, Dims{"m"});
+  graph.input("x", kGraphFloat, Dims{"n"}).output("y", kGraphFloat, Dims{"m"});
   graph.node("Cast", {"x"}, {"b"}, {onnx::attribute("to", int64_t{9})})
       .node("Compress", {"x", "b"}, {"y"});
   load_with({3}, graph);
@@ -191,7 +191,7 @@ TEST_F(OnGraphs, AreNotMadeOfOutputsWhoseShapesAreTheRuntimes) {
 // complete.
 TEST_F(OnGraphs, OfAModelThatBreaksItsShapesAreGivenUp) {
   onnx::Model graph;
-  graph.input("x", kFloat, Dims{"n"}).output("y", kFloat, Dims{"n"});
+  graph.input("x", kGraphFloat, Dims{"n"}).output("y", kGraphFloat, Dims{"n"});
   graph.node("Cast", {"x"}, {"b"}, {onnx::attribute("to", int64_t{9})})
       .node("Compress", {"x", "b"}, {"y"});
   load_with({3}, graph);

@@ -9,7 +9,7 @@ namespace {
 using onnx::Dim;
 using Dims = std::vector<Dim>;
 
-constexpr int kFloat = 1, kInt64 = 7;
+constexpr int kSharedFloat = 1, kInt64 = 7;
 constexpr size_t kBytes = 64 * 1024;
 
 class OnSharedMemory : public OnGpu {
@@ -118,7 +118,9 @@ TEST_F(OnSharedMemory, AnotherDeviceAndOddPlacesAreCopied) {
 // An output that overlaps an input or another output is written after the run.
 TEST_F(OnSharedMemory, PlacesThatOverlapAreNotWrittenByTheModelItself) {
   onnx::Model graph;
-  graph.input("x", kFloat, Dims{"n"}).output("y", kFloat, Dims{"n"}).output("z", kFloat, Dims{"n"});
+  graph.input("x", kSharedFloat, Dims{"n"})
+      .output("y", kSharedFloat, Dims{"n"})
+      .output("z", kSharedFloat, Dims{"n"});
   graph.node("Neg", {"x"}, {"y"}).node("Abs", {"x"}, {"z"});
   load_on_gpu(graph);
   std::vector<float> values(128), negative(128);
@@ -172,7 +174,7 @@ TEST_F(OnSharedMemory, IndicesAreCopiedBeforeTheyAreLookedAt) {
 
 TEST_F(OnSharedMemory, OutputsOfUnknownShapeGoThereToo) {
   onnx::Model graph;
-  graph.input("x", kFloat, Dims{"n"}).output("y", kFloat, Dims{Dim()});
+  graph.input("x", kSharedFloat, Dims{"n"}).output("y", kSharedFloat, Dims{Dim()});
   graph.node("Cast", {"x"}, {"b"}, {onnx::attribute("to", int64_t{9})})
       .node("Compress", {"x", "b"}, {"y"});
   load_on_gpu(graph);
@@ -196,7 +198,7 @@ TEST_F(OnSharedMemory, OutputsOfUnknownShapeGoThereToo) {
 // The runtime returns another value than the one it was given for the output.
 TEST_F(OnSharedMemory, AnInputThatIsHandedThrough) {
   onnx::Model graph;
-  graph.input("x", kFloat, Dims{"n"}).output("y", kFloat, Dims{"n"});
+  graph.input("x", kSharedFloat, Dims{"n"}).output("y", kSharedFloat, Dims{"n"});
   graph.node("Identity", {"x"}, {"y"});
   load_on_gpu(graph);
   for (const float value : {1.0f, 2.0f, 3.0f, 4.0f}) {
@@ -212,8 +214,8 @@ TEST_F(OnSharedMemory, AnInputThatIsHandedThrough) {
 // host first.
 TEST_F(OnSharedMemory, BesideTextTheyGoThroughTheHost) {
   onnx::Model graph;
-  graph.input("s", 8, Dims{"n"}).input("x", kFloat, Dims{"n"});
-  graph.output("t", 8, Dims{"n"}).output("y", kFloat, Dims{"n"});
+  graph.input("s", 8, Dims{"n"}).input("x", kSharedFloat, Dims{"n"});
+  graph.output("t", 8, Dims{"n"}).output("y", kSharedFloat, Dims{"n"});
   graph.node("Identity", {"s"}, {"t"}).node("Neg", {"x"}, {"y"});
   load_on_gpu(graph);
   const TestStrings s({2}, {"a", "bc"});

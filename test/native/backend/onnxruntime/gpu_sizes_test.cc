@@ -16,15 +16,15 @@ using onnx::Dim;
 using Dims = std::vector<Dim>;
 using Rows = std::vector<uint32_t>;
 
-constexpr int kFloat = 1;
+constexpr int kSizesFloat = 1;
 
 // y[b] = 2 x[b][0] + 1: a convolution of one point, and a sum.
 onnx::Model convolution(const Dims& dims = Dims{"n", 1, 2, 2}) {
   onnx::Model model;
-  model.initializer<float>("w", kFloat, {1, 1, 1, 1}, {2});
-  model.initializer<float>("one", kFloat, {}, {1});
+  model.initializer<float>("w", kSizesFloat, {1, 1, 1, 1}, {2});
+  model.initializer<float>("one", kSizesFloat, {}, {1});
   model.node("Conv", {"x", "w"}, {"c"}).node("Add", {"c", "one"}, {"y"});
-  return model.input("x", kFloat, dims).output("y", kFloat, dims);
+  return model.input("x", kSizesFloat, dims).output("y", kSizesFloat, dims);
 }
 
 class OnSizes : public OnnxRuntimeTest {

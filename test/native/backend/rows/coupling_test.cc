@@ -5,13 +5,13 @@
 namespace serval::rows::test {
 namespace {
 
-constexpr size_t kLength = 4, kNowhere = kLength;
+constexpr size_t kRowLength = 4, kNowhere = kRowLength;
 
 Graph planted(uint32_t& random, const Step* coupling, size_t place, const Step& end) {
   Graph graph;
   add_constants(graph);
   std::string from = "x";
-  for (size_t i = 0; i < kLength; ++i) {
+  for (size_t i = 0; i < kRowLength; ++i) {
     const Step& step = kSteps[drawn(random, std::size(kSteps))];
     const std::string to = "t" + std::to_string(i);
     if (i == place && coupling != nullptr) coupling->add(graph, from, to);
@@ -26,7 +26,7 @@ TEST(RowsCoupling, NoGraphWithACouplingIsProved) {
   uint32_t random = 7;
   size_t graphs = 0;
   for (const Step& coupling : kCouplings) {
-    for (size_t place = 0; place < kLength; ++place) {
+    for (size_t place = 0; place < kRowLength; ++place) {
       for (const Step& end : kEnds) {
         for (int round = 0; round < 10; ++round, ++graphs) {
           const RowsProof proof = planted(random, &coupling, place, end).proof();
@@ -37,7 +37,7 @@ TEST(RowsCoupling, NoGraphWithACouplingIsProved) {
       }
     }
   }
-  EXPECT_EQ(graphs, std::size(kCouplings) * kLength * std::size(kEnds) * 10);
+  EXPECT_EQ(graphs, std::size(kCouplings) * kRowLength * std::size(kEnds) * 10);
 }
 
 TEST(RowsCoupling, TheSameGraphsWithoutOneAreProved) {

@@ -5,7 +5,7 @@
 namespace serval::rows::test {
 namespace {
 
-constexpr int64_t k1 = 1;
+constexpr int64_t kOne = 1;
 
 Message text_attribute(std::string_view name, std::string_view value) {
   return Message().bytes(1, name).bytes(4, value).varint(20, 3);
@@ -17,7 +17,7 @@ Graph split_texts(std::string_view op = "StringSplitV2") {
   graph.model() = Model();
   graph.model().opset = 20;
   graph.model().domains = {{"serval", 1}};
-  graph.model().input("x", onnx::kString, rows_of({k1}));
+  graph.model().input("x", onnx::kString, rows_of({kOne}));
   graph.integers("one", {1}).number("zero", 0).number("two", 2).integers("list", {1, 2});
   graph.integers("open", {-1, -1}).integers("cut", {-1, 6}).integers("four", {4, 6});
   graph.floats("space", {}).floats("words", {3}).integers("ids", {1, 2, 3});

@@ -34,8 +34,8 @@ Signature classifier(std::vector<TensorSpec> inputs) {
 }
 
 // A REST body, read as a classify request of `signature`.
-struct Read {
-  Read(const std::string& examples, Signature of)
+struct NamedRead {
+  NamedRead(const std::string& examples, Signature of)
       : body("{\"examples\":[" + examples + "]}"), signatures{std::move(of)} {
     status = decode_v1_examples(body.span(), Method::Classify, false, signatures, Limits(), arena,
                                 request);
@@ -77,12 +77,12 @@ struct Read {
 };
 
 std::string error_of(const std::string& examples, std::vector<TensorSpec> inputs) {
-  return Read(examples, classifier(std::move(inputs))).error();
+  return NamedRead(examples, classifier(std::move(inputs))).error();
 }
 
 TEST(NamedInputs, RowsOfNumbers) {
-  const Read read("{\"x\":[1.5,2.0],\"more\":\"z\"},{\"x\":[3,-4]}",
-                  classifier({spec_of("x", DType::Fp32, {-1, 2})}));
+  const NamedRead read("{\"x\":[1.5,2.0],\"more\":\"z\"},{\"x\":[3,-4]}",
+                       classifier({spec_of("x", DType::Fp32, {-1, 2})}));
   ASSERT_EQ(read.error(), "none");
   EXPECT_EQ(read.request.outputs.size(), 1u);
   EXPECT_EQ(read.request.outputs[0].index, 1u);
@@ -92,7 +92,7 @@ TEST(NamedInputs, RowsOfNumbers) {
 
 TEST(NamedInputs, EachTypeOfInput) {
   const auto numbers = [](DType dtype) {
-    Read read("{\"x\":[0,1]},{\"x\":[1,0]}", classifier({spec_of("x", dtype, {-1, 2})}));
+    NamedRead read("{\"x\":[0,1]},{\"x\":[1,0]}", classifier({spec_of("x", dtype, {-1, 2})}));
     EXPECT_EQ(read.error(), "none");
     EXPECT_EQ(read.input(0).dtype, dtype);
     return data_hex(read.input(0));
@@ -110,7 +110,7 @@ TEST(NamedInputs, EachTypeOfInput) {
 }
 
 TEST(NamedInputs, SeveralInputsAndTexts) {
-  const Read read(
+  const NamedRead read(
       "{\"age\":41,\"city\":\"Köln\"},{\"city\":{\"b64\":\"AP8=\"},\"age\":7}",
       classifier({spec_of("city", DType::Bytes, {-1, 1}), spec_of("age", DType::Int64, {-1})}));
   ASSERT_EQ(read.error(), "none");
@@ -158,14 +158,15 @@ TEST(NamedInputs, WithoutExamplesTheSameInputs) {
       }
       examples += (row == 0 ? "{" : ",{") + features + "}";
     }
-    const Read read(examples, classifier(inputs));
+    const NamedRead read(examples, classifier(inputs));
     direct += read.direct;
     ASSERT_FALSE(HasFatalFailure()) << examples;
   }
   EXPECT_GT(direct, 1'000u) << "too few fit to say anything";
-  const Read plain("{\"x\":[1.5,2]}", classifier({spec_of("x", DType::Fp32, {-1, 2})}));
+  const NamedRead plain("{\"x\":[1.5,2]}", classifier({spec_of("x", DType::Fp32, {-1, 2})}));
   EXPECT_NE(plain.error(), "none");
-  EXPECT_TRUE(Read("{\"x\":[1.5,2.5]}", classifier({spec_of("x", DType::Fp32, {-1, 2})})).direct);
+  EXPECT_TRUE(
+      NamedRead("{\"x\":[1.5,2.5]}", classifier({spec_of("x", DType::Fp32, {-1, 2})})).direct);
 }
 
 TEST(NamedInputs, ContextIsInEachExample) {
@@ -183,8 +184,8 @@ TEST(NamedInputs, ContextIsInEachExample) {
 TEST(NamedInputs, FreeDimsAndUnknownRanks) {
   TensorSpec any = spec_of("y", DType::Fp32, {});
   any.unknown_rank = true;
-  const Read read("{\"x\":[1,2,3,4],\"y\":[5,6]},{\"x\":[5,6,7,8],\"y\":[7,8]}",
-                  classifier({spec_of("x", DType::Fp32, {-1, 2, -1}), any}));
+  const NamedRead read("{\"x\":[1,2,3,4],\"y\":[5,6]},{\"x\":[5,6,7,8],\"y\":[7,8]}",
+                       classifier({spec_of("x", DType::Fp32, {-1, 2, -1}), any}));
   ASSERT_EQ(read.error(), "none");
   EXPECT_EQ(read.input(0).shape.to_string(), "[2,2,2]");
   EXPECT_EQ(read.input(1).shape.to_string(), "[2,2]");
@@ -199,10 +200,10 @@ TEST(NamedInputs, FreeDimsAndUnknownRanks) {
 TEST(NamedInputs, InputsThatMayBeAbsent) {
   const std::vector<TensorSpec> inputs{spec_of("x", DType::Fp32, {-1}),
                                        spec_of("k", DType::Int32, {-1}, true)};
-  const Read without("{\"x\":1},{\"x\":2}", classifier(inputs));
+  const NamedRead without("{\"x\":1},{\"x\":2}", classifier(inputs));
   ASSERT_EQ(without.error(), "none");
   EXPECT_EQ(without.input(1).dtype, DType::Invalid);
-  const Read with("{\"x\":1,\"k\":5},{\"x\":2,\"k\":6}", classifier(inputs));
+  const NamedRead with("{\"x\":1,\"k\":5},{\"x\":2,\"k\":6}", classifier(inputs));
   ASSERT_EQ(with.error(), "none");
   EXPECT_EQ(values_of<int32_t>(with.input(1)), (std::vector<int32_t>{5, 6}));
   EXPECT_EQ(error_of("{\"x\":1},{\"x\":2,\"k\":6}", inputs),

@@ -18,9 +18,9 @@ Signature regress_signature() {
                       "serving_default", "tensorflow/serving/regress");
 }
 
-struct Decoded {
-  Decoded(std::string message, Method method, const std::vector<Signature>& signatures,
-          bool check_method = false, Limits limits = {})
+struct DecodedWire {
+  DecodedWire(std::string message, Method method, const std::vector<Signature>& signatures,
+              bool check_method = false, Limits limits = {})
       : bytes(std::move(message)) {
     status = decode_tf_examples(as_bytes(bytes), method, check_method, signatures, limits, arena,
                                 request);
@@ -54,19 +54,21 @@ std::string request_of(uint32_t kind, const WireBuilder& list) {
 }
 
 std::string classify_error(std::vector<Signature> signatures, bool check_method = false) {
-  return Decoded(request_of(1, list_of({"a"})), Method::Classify, signatures, check_method).error();
+  return DecodedWire(request_of(1, list_of({"a"})), Method::Classify, signatures, check_method)
+      .error();
 }
 
 std::string regress_error(std::vector<Signature> signatures, bool check_method = false) {
-  return Decoded(request_of(1, list_of({"a"})), Method::Regress, signatures, check_method).error();
+  return DecodedWire(request_of(1, list_of({"a"})), Method::Regress, signatures, check_method)
+      .error();
 }
 
 using Texts = std::vector<std::string>;
 
 TEST(WireTfExamples, RealRequests) {
   const std::string x1 = from_hex(kExampleX1), x2 = from_hex(kExampleX2), c7 = from_hex(kExampleC7);
-  const Decoded classify(from_hex(kClassifyRequest), Method::Classify,
-                         {regress_signature(), classify_signature("c")});
+  const DecodedWire classify(from_hex(kClassifyRequest), Method::Classify,
+                             {regress_signature(), classify_signature("c")});
   EXPECT_EQ(classify.examples(), (Texts{x1, x2}));
   EXPECT_EQ(classify.request.signature_index, 1u);
   ASSERT_EQ(classify.request.outputs.size(), 2u);
@@ -75,14 +77,14 @@ TEST(WireTfExamples, RealRequests) {
   const char* const text = classify.request.inputs[0].strings[0].data();
   EXPECT_TRUE(text > classify.bytes.data() && text < classify.bytes.data() + classify.bytes.size());
   // The input's declared dtype (FLOAT here, as in half_plus_three) is not checked.
-  const Decoded regress(from_hex(kRegressRequest), Method::Regress, {regress_signature()});
+  const DecodedWire regress(from_hex(kRegressRequest), Method::Regress, {regress_signature()});
   EXPECT_EQ(regress.examples(), (Texts{c7 + x1, c7 + x2}));
   ASSERT_EQ(regress.request.outputs.size(), 1u);
 }
 
 TEST(WireTfExamples, InputsAreMerged) {
   const auto examples = [](const WireBuilder& inputs) {
-    return Decoded(model_spec().raw(inputs.str()).str(), Method::Regress, {regress_signature()})
+    return DecodedWire(model_spec().raw(inputs.str()).str(), Method::Regress, {regress_signature()})
         .examples();
   };
   const auto input = [](uint32_t kind, const WireBuilder& list) {
@@ -110,12 +112,12 @@ TEST(WireTfExamples, EmptyInput) {
   for (const std::string& message :
        {model_spec().str(), model_spec().message(2, WireBuilder()).str(),
         request_of(1, WireBuilder()), request_of(2, WireBuilder().bytes(2, "context"))}) {
-    const Decoded decoded(message, Method::Regress, signatures);
+    const DecodedWire decoded(message, Method::Regress, signatures);
     EXPECT_EQ(decoded.error(), "Input is empty.");
     EXPECT_EQ(decoded.code(), ErrorCode::InvalidArgument);
   }
   // The signature is checked first.
-  EXPECT_EQ(Decoded(model_spec("s").str(), Method::Regress, signatures).error(),
+  EXPECT_EQ(DecodedWire(model_spec("s").str(), Method::Regress, signatures).error(),
             "No signature was found with the name: s");
 }
 
@@ -125,16 +127,16 @@ TEST(WireTfExamples, ContextIsBounded) {
   Limits limits;
   limits.body_bytes_max = 2000;
   const std::string message = request_of(2, list);
-  EXPECT_EQ(Decoded(message, Method::Regress, {regress_signature()}, false, limits).error(),
+  EXPECT_EQ(DecodedWire(message, Method::Regress, {regress_signature()}, false, limits).error(),
             "none");
   limits.body_bytes_max = 1999;
-  const Decoded over(message, Method::Regress, {regress_signature()}, false, limits);
+  const DecodedWire over(message, Method::Regress, {regress_signature()}, false, limits);
   EXPECT_EQ(over.code(), ErrorCode::BodyTooLarge);
   EXPECT_EQ(over.error(),
             "RegressionRequest: 20 examples with a context of 100 bytes each are over the limit of "
             "1999 bytes");
   limits.body_bytes_max = 10;
-  EXPECT_EQ(Decoded(message, Method::Classify, {}, false, limits).error(),
+  EXPECT_EQ(DecodedWire(message, Method::Classify, {}, false, limits).error(),
             "ClassificationRequest is " + std::to_string(message.size()) +
                 " bytes long; the limit is 10");
 }
@@ -183,7 +185,7 @@ TEST(WireTfExamples, RegressSignatures) {
   EXPECT_EQ(regress_error({other}),
             "No regression inputs found in SignatureDef: inputs: x; outputs: outputs; method_name: "
             "tensorflow/serving/regress");
-  const Decoded decoded(request_of(1, list_of({"a"})), Method::Regress, {other});
+  const DecodedWire decoded(request_of(1, list_of({"a"})), Method::Regress, {other});
   EXPECT_EQ(decoded.code(), ErrorCode::InvalidArgument);  // the same code as upstream
   other = regress_signature();
   other.outputs[0].name = "y";
@@ -194,7 +196,7 @@ TEST(WireTfExamples, RegressSignatures) {
 
 TEST(WireTfExamples, Malformed) {
   const auto error = [](Method method, const WireBuilder& rest) {
-    const Decoded decoded(model_spec().raw(rest.str()).str(), method, {});
+    const DecodedWire decoded(model_spec().raw(rest.str()).str(), method, {});
     EXPECT_EQ(decoded.code(), ErrorCode::MalformedBody);
     return decoded.error();
   };

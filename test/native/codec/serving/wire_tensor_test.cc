@@ -9,11 +9,11 @@ namespace serval::test {
 namespace {
 
 // A decoded TensorProto; `arena` and the bytes live as long as it.
-struct Decoded {
-  explicit Decoded(std::string proto) : bytes(std::move(proto)) {
+struct DecodedTensor {
+  explicit DecodedTensor(std::string proto) : bytes(std::move(proto)) {
     status = decode_tensor_proto(as_bytes(bytes), "x", arena, tensor);
   }
-  explicit Decoded(const WireBuilder& proto) : Decoded(proto.str()) {}
+  explicit DecodedTensor(const WireBuilder& proto) : DecodedTensor(proto.str()) {}
 
   std::string error() const { return status.ok() ? "none" : status.error().message; }
   ErrorCode code() const { return status.ok() ? ErrorCode::Ok : status.error().code; }
@@ -26,13 +26,13 @@ struct Decoded {
 
 template <typename T>
 std::vector<T> decoded_values(const WireBuilder& proto) {
-  const Decoded decoded(proto);
+  const DecodedTensor decoded(proto);
   EXPECT_EQ(decoded.error(), "none");
   return values_of<T>(decoded.tensor);
 }
 
 std::vector<std::string> decoded_strings(const WireBuilder& proto) {
-  const Decoded decoded(proto);
+  const DecodedTensor decoded(proto);
   EXPECT_EQ(decoded.error(), "none");
   return {decoded.tensor.strings.begin(), decoded.tensor.strings.end()};
 }
@@ -42,7 +42,7 @@ const std::string kParsing = "tensor parsing error: x";
 TEST(WireTfTensor, EveryDtypeBothForms) {
   for (const TensorFixture& fixture : kTensorFixtures) {
     for (std::string_view hex : {fixture.typed, fixture.content}) {
-      const Decoded decoded(from_hex(hex));
+      const DecodedTensor decoded(from_hex(hex));
       ASSERT_EQ(decoded.error(), "none") << hex;
       EXPECT_EQ(decoded.tensor.dtype, fixture.dtype);
       EXPECT_EQ(decoded.tensor.shape.to_string(), "[3]");
@@ -82,7 +82,7 @@ TEST(WireTfTensor, SurplusIsIgnored) {
   EXPECT_EQ(decoded_strings(tensor_proto(7, {}).bytes(8, "a").bytes(8, "b")),
             std::vector<std::string>{"a"});
   // Neither is checked for an empty tensor.
-  EXPECT_EQ(Decoded(tensor_proto(1, {0}).bytes(4, "abc")).error(), "none");
+  EXPECT_EQ(DecodedTensor(tensor_proto(1, {0}).bytes(4, "abc")).error(), "none");
   // Values in a field of another dtype are ignored.
   EXPECT_EQ(decoded_values<float>(tensor_proto(1, {1}).packed(7, {5})), std::vector<float>{0});
 }
@@ -116,7 +116,7 @@ TEST(WireTfTensor, MergesAndSkips) {
   WireBuilder proto = tensor_proto(1, {2});
   proto.varint(3, 27).bytes(4, "no").raw(tensor_proto(3, {1}).str()).bytes(4, raw_of<int>({8, 9}));
   proto.varint(99, 1).fixed<uint32_t>(1, 7).varint(4, 7).fixed<uint64_t>(7, 1);
-  const Decoded decoded(proto);
+  const DecodedTensor decoded(proto);
   ASSERT_EQ(decoded.error(), "none");
   EXPECT_EQ(decoded.tensor.shape.to_string(), "[2,1]");
   EXPECT_EQ(values_of<int>(decoded.tensor), (std::vector<int>{8, 9}));
@@ -136,50 +136,52 @@ TEST(WireTfTensor, Strings) {
   for (const std::string& bad :
        {std::string("\x01\x00", 2), content + "z", content.substr(0, 5), std::string("\x01\x80"),
         std::string("\xff\xff\xff\xff\xff\x01\x01", 7), std::string(9, '\x7f')}) {
-    EXPECT_EQ(Decoded(tensor_proto(7, {3}).bytes(4, bad)).error(), kParsing) << to_hex(bad);
+    EXPECT_EQ(DecodedTensor(tensor_proto(7, {3}).bytes(4, bad)).error(), kParsing) << to_hex(bad);
   }
-  EXPECT_EQ(Decoded(tensor_proto(7, {INT64_C(1) << 61}).bytes(4, "\1a")).error(), kParsing);
+  EXPECT_EQ(DecodedTensor(tensor_proto(7, {INT64_C(1) << 61}).bytes(4, "\1a")).error(), kParsing);
 }
 
 TEST(WireTfTensor, ShapesThatAreNotDefined) {
-  EXPECT_EQ(Decoded(tensor_proto(1, {-1})).error(), kParsing);
-  EXPECT_EQ(Decoded(tensor_proto(1, {2, INT64_MIN})).error(), kParsing);
-  EXPECT_EQ(Decoded(tensor_proto(1, {INT64_MAX, 3})).error(), kParsing);
-  EXPECT_EQ(Decoded(tensor_proto(1, {INT64_C(1) << 31, INT64_C(1) << 31, 2})).error(), kParsing);
+  EXPECT_EQ(DecodedTensor(tensor_proto(1, {-1})).error(), kParsing);
+  EXPECT_EQ(DecodedTensor(tensor_proto(1, {2, INT64_MIN})).error(), kParsing);
+  EXPECT_EQ(DecodedTensor(tensor_proto(1, {INT64_MAX, 3})).error(), kParsing);
+  EXPECT_EQ(DecodedTensor(tensor_proto(1, {INT64_C(1) << 31, INT64_C(1) << 31, 2})).error(),
+            kParsing);
   const WireBuilder unknown = WireBuilder().varint(1, 1).message(2, WireBuilder().varint(3, 1));
-  EXPECT_EQ(Decoded(unknown).error(), kParsing);
+  EXPECT_EQ(DecodedTensor(unknown).error(), kParsing);
   WireBuilder shape;
   for (size_t i = 0; i < kRankMax; ++i) shape.message(2, WireBuilder().varint(1, 1));
-  EXPECT_EQ(Decoded(WireBuilder().varint(1, 1).message(2, shape)).error(), "none");
+  EXPECT_EQ(DecodedTensor(WireBuilder().varint(1, 1).message(2, shape)).error(), "none");
   shape.message(2, WireBuilder().varint(1, 1));
-  const Decoded deep(WireBuilder().varint(1, 1).message(2, shape));
+  const DecodedTensor deep(WireBuilder().varint(1, 1).message(2, shape));
   EXPECT_EQ(deep.error(), kParsing);
   EXPECT_EQ(deep.status.error().detail, "shape has 33 dimensions; the limit is 32");
 }
 
 TEST(WireTfTensor, ContentOfAnotherLength) {
   for (size_t bytes : {1u, 7u, 9u, 16u}) {
-    const Decoded decoded(tensor_proto(1, {2}).bytes(4, std::string(bytes, 'a')));
+    const DecodedTensor decoded(tensor_proto(1, {2}).bytes(4, std::string(bytes, 'a')));
     EXPECT_EQ(decoded.error(), kParsing) << bytes;
     EXPECT_EQ(decoded.code(), ErrorCode::InvalidArgument);
   }
   // It takes precedence over typed values, which would fit.
-  EXPECT_EQ(Decoded(tensor_proto(3, {1}).bytes(4, "ab").packed(7, {1})).error(), kParsing);
-  EXPECT_EQ(Decoded(tensor_proto(2, {INT64_C(1) << 61}).bytes(4, "abcdefgh")).error(), kParsing);
-  EXPECT_EQ(Decoded(tensor_proto(10, {2}).bytes(4, std::string("\1\7"))).error(),
+  EXPECT_EQ(DecodedTensor(tensor_proto(3, {1}).bytes(4, "ab").packed(7, {1})).error(), kParsing);
+  EXPECT_EQ(DecodedTensor(tensor_proto(2, {INT64_C(1) << 61}).bytes(4, "abcdefgh")).error(),
+            kParsing);
+  EXPECT_EQ(DecodedTensor(tensor_proto(10, {2}).bytes(4, std::string("\1\7"))).error(),
             "input 'x': BOOL element 1: expected byte 0 or 1, got 7");
 }
 
 TEST(WireTfTensor, Dtypes) {
   for (int64_t bad : {0, 33, 101, 1000, -1}) {
-    EXPECT_EQ(Decoded(tensor_proto(bad, {1})).error(), kParsing) << bad;
+    EXPECT_EQ(DecodedTensor(tensor_proto(bad, {1})).error(), kParsing) << bad;
   }
   const std::pair<int64_t, const char*> missing[] = {
       {8, "complex64"}, {11, "qint8"},       {12, "quint8"},     {13, "qint32"},
       {15, "qint16"},   {16, "quint16"},     {18, "complex128"}, {20, "resource"},
       {21, "variant"},  {24, "float8_e5m2"}, {29, "int4"},       {32, "uint2"}};
   for (const auto& [number, name] : missing) {
-    const Decoded decoded(tensor_proto(number, {1}));
+    const DecodedTensor decoded(tensor_proto(number, {1}));
     EXPECT_EQ(decoded.error(),
               "input 'x': dtype " + std::string(name) + " is not implemented by this server");
     EXPECT_EQ(decoded.code(), ErrorCode::Unimplemented);
@@ -188,7 +190,7 @@ TEST(WireTfTensor, Dtypes) {
 
 TEST(WireTfTensor, SmallIntegersOutOfRange) {
   const auto error = [](int64_t dtype, int64_t value) {
-    return Decoded(tensor_proto(dtype, {2}).packed(7, {1, value})).error();
+    return DecodedTensor(tensor_proto(dtype, {2}).packed(7, {1, value})).error();
   };
   const std::string at = "input 'x': value ";
   EXPECT_EQ(error(4, 300), at + "300 at index 1 is out of range for uint8 (0 to 255)");
@@ -207,13 +209,14 @@ TEST(WireTfTensor, SmallIntegersOutOfRange) {
 
 TEST(WireTfTensor, RepeatedValuesAreBounded) {
   for (int64_t dtype : {1, 3, 7, 9, 10}) {
-    const Decoded decoded(tensor_proto(dtype, {1'000'000'000'000}).packed(7, {1}));
+    const DecodedTensor decoded(tensor_proto(dtype, {1'000'000'000'000}).packed(7, {1}));
     EXPECT_EQ(decoded.code(), ErrorCode::BodyTooLarge) << dtype;
   }
-  EXPECT_EQ(Decoded(tensor_proto(1, {1'000'000, 1'000'000}).packed_fixed<float>(5, {1})).error(),
-            "input 'x': shape [1000000,1000000] of float with 1 values is over the limit of a "
-            "request's size");
-  EXPECT_EQ(Decoded(tensor_proto(2, {INT64_C(1) << 62})).code(), ErrorCode::BodyTooLarge);
+  EXPECT_EQ(
+      DecodedTensor(tensor_proto(1, {1'000'000, 1'000'000}).packed_fixed<float>(5, {1})).error(),
+      "input 'x': shape [1000000,1000000] of float with 1 values is over the limit of a "
+      "request's size");
+  EXPECT_EQ(DecodedTensor(tensor_proto(2, {INT64_C(1) << 62})).code(), ErrorCode::BodyTooLarge);
 }
 
 TEST(WireTfTensor, AlignedBytesAreViewed) {
@@ -240,9 +243,9 @@ TEST(WireTfTensor, MalformedProto) {
                                "\x2a\x03"
                                "abc",
                                "\x3a\x01\x80", "\x12\x05", "\x0f"}) {
-    EXPECT_EQ(Decoded(std::string(bad)).error(), kParsing) << to_hex(bad);
+    EXPECT_EQ(DecodedTensor(std::string(bad)).error(), kParsing) << to_hex(bad);
   }
-  EXPECT_EQ(Decoded(std::string("\x3a\x01\x80")).status.error().detail,
+  EXPECT_EQ(DecodedTensor(std::string("\x3a\x01\x80")).status.error().detail,
             "varint cut off or over 64 bits at byte 2");
 }
 

@@ -8,10 +8,6 @@
 namespace serval::test {
 namespace {
 
-const std::vector<FieldSpec> kOutput = {field("y", Type::Double)};
-
-TableModel model_of(std::vector<FieldSpec> fields) { return {std::move(fields), kOutput}; }
-
 TEST(TableJson, ValuesOfAllTypes) {
   const TableModel model =
       model_of({field("b", Type::Bool), field("i", Type::Int8), field("x", Type::Double),

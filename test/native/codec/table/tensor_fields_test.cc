@@ -15,7 +15,7 @@ TensorSpec tensor(std::string name, DType dtype, std::vector<int64_t> dims) {
   return spec;
 }
 
-TableModel model_of(std::vector<TensorSpec> inputs) {
+TableModel tensor_model(std::vector<TensorSpec> inputs) {
   TableModel model({}, {});
   model.signature.inputs = std::move(inputs);
   model.signature.outputs = {tensor("y", DType::Fp32, {-1, 3}),
@@ -28,9 +28,9 @@ TableModel model_of(std::vector<TensorSpec> inputs) {
 
 const TableModel& mixed_model() {
   static const TableModel model =
-      model_of({tensor("age", DType::Fp32, {-1, 1}), tensor("height", DType::Fp32, {-1, 1}),
-                tensor("city", DType::Bytes, {-1, 1}), tensor("count", DType::Int64, {-1}),
-                tensor("v", DType::Fp32, {-1, 3})});
+      tensor_model({tensor("age", DType::Fp32, {-1, 1}), tensor("height", DType::Fp32, {-1, 1}),
+                    tensor("city", DType::Bytes, {-1, 1}), tensor("count", DType::Int64, {-1}),
+                    tensor("v", DType::Fp32, {-1, 3})});
   return model;
 }
 
@@ -79,7 +79,7 @@ TEST(TensorFields, RequestOfTheExtension) {
 // Requests that the model accepted without the parameter are accepted with it.
 TEST(TensorFields, PlainRequest) {
   const TableModel model =
-      model_of({tensor("x", DType::Fp32, {-1, 3}), tensor("s", DType::Bytes, {-1})});
+      tensor_model({tensor("x", DType::Fp32, {-1, 3}), tensor("s", DType::Bytes, {-1})});
   TableDecoded decoded(Protocol::V2Grpc, model,
                        table_message({TableInput("x", "FP32", {2, 3}).floats({1, 2, 3, 4, 5, 6}),
                                       TableInput("s", "BYTES", {2}).texts({"\xff", ""})})
@@ -96,8 +96,8 @@ TEST(TensorFields, PlainRequest) {
 }
 
 TEST(TensorFields, WhatTensorsHaveNot) {
-  const TableModel text = model_of({tensor("s", DType::Bytes, {-1})});
-  const TableModel list = model_of({tensor("v", DType::Fp64, {-1, -1})});
+  const TableModel text = tensor_model({tensor("s", DType::Bytes, {-1})});
+  const TableModel list = tensor_model({tensor("v", DType::Fp64, {-1, -1})});
   EXPECT_EQ(
       wire(text, {TableInput("s", "STRING", {2}).parameter("null_indices", "1").texts({"a", ""})}),
       "error: input 's', row 1: expected a value, got a missing one: the model takes "

@@ -9,10 +9,6 @@
 namespace serval::test {
 namespace {
 
-const std::vector<FieldSpec> kOutput = {field("y", Type::Double)};
-
-TableModel model_of(std::vector<FieldSpec> fields) { return {std::move(fields), kOutput}; }
-
 // The examples of the extension's page, corrected.
 TEST(TableWire, SeedStringDateTimestamp) {
   const TableModel model = model_of(

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kFloat = 1, kDouble = 2, kInt32 = 3, kString = 7, kInt64 = 9, kBool = 10;
 
-TableModel model_of(std::vector<FieldSpec> fields) {
+TableModel predict_model(std::vector<FieldSpec> fields) {
   return {std::move(fields), {field("y", Type::Double), field("label", Type::String)}};
 }
 
@@ -46,9 +46,9 @@ std::string decoded(const TableModel& model, std::initializer_list<Input> inputs
 }
 
 TEST(TablePredict, FieldsAreInputs) {
-  const TableModel model =
-      model_of({field("a", Type::Double), field("s", Type::String), field("n", Type::Int32),
-                field("b", Type::Bool), vector_field("v", 2), list_field("words", Type::String)});
+  const TableModel model = predict_model({field("a", Type::Double), field("s", Type::String),
+                                          field("n", Type::Int32), field("b", Type::Bool),
+                                          vector_field("v", 2), list_field("words", Type::String)});
   EXPECT_EQ(decoded(model, {{"s", strings({2}, {"one", "two"})},
                             {"a", doubles({2, 1}, {1.5, -2})},
                             {"v", doubles({2, 2}, {1, 2, 3, 4})},
@@ -61,7 +61,7 @@ TEST(TablePredict, FieldsAreInputs) {
 }
 
 TEST(TablePredict, WidensAndRepeatsTheLastValue) {
-  const TableModel model = model_of({field("a", Type::Double), field("n", Type::Int64)});
+  const TableModel model = predict_model({field("a", Type::Double), field("n", Type::Int64)});
   EXPECT_EQ(decoded(model, {{"a", tensor_proto(kFloat, {3}).packed_fixed<float>(5, {0.5f})},
                             {"n", tensor_proto(kInt32, {3}).packed(7, {1, 2, 3})}}),
             "FP64[3]: 0.5, 0.5, 0.5; INT64[3]: 1, 2, 3");
@@ -70,7 +70,7 @@ TEST(TablePredict, WidensAndRepeatsTheLastValue) {
 }
 
 TEST(TablePredict, StringsAreDaysAndTimestampsWhereTheFieldIs) {
-  const TableModel model = model_of(
+  const TableModel model = predict_model(
       {field("day", Type::Date), field("at", Type::Timestamp), list_field("days", Type::Date)});
   EXPECT_EQ(decoded(model, {{"day", strings({2}, {"1970-01-02", ""})},
                             {"at", strings({2}, {"01/01/1970 00:00:01", "1970-01-01T00:00:02"})},
@@ -85,7 +85,7 @@ TEST(TablePredict, StringsAreDaysAndTimestampsWhereTheFieldIs) {
 }
 
 TEST(TablePredict, Refused) {
-  const TableModel model = model_of({field("a", Type::Double), field("s", Type::String)});
+  const TableModel model = predict_model({field("a", Type::Double), field("s", Type::String)});
   const auto refused = [&](std::initializer_list<Input> inputs) { return decoded(model, inputs); };
   EXPECT_EQ(refused({{"a", doubles({1}, {1})}}), "error: missing field: expected also 's'");
   EXPECT_EQ(refused({{"a", doubles({2}, {1, 2})}, {"s", strings({1}, {"x"})}}),
@@ -113,7 +113,7 @@ TEST(TablePredict, Refused) {
 }
 
 TEST(TablePredict, OutputsThatAreAskedFor) {
-  TableModel model = model_of({field("a", Type::Double)});
+  TableModel model = predict_model({field("a", Type::Double)});
   model.table.extra[1] = true;
   const auto outputs = [&](std::initializer_list<std::string_view> filter) {
     const std::string message = message_of({{"a", doubles({1}, {1})}}, filter).str();

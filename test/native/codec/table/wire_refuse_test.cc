@@ -11,10 +11,6 @@
 namespace serval::test {
 namespace {
 
-const std::vector<FieldSpec> kOutput = {field("y", Type::Double)};
-
-TableModel model_of(std::vector<FieldSpec> fields) { return {std::move(fields), kOutput}; }
-
 const TableModel& number_model() {
   static const TableModel model = model_of({field("x", Type::Double)});
   return model;

@@ -17,9 +17,9 @@ using test::PaddedBody;
 using test::spec;
 
 // A decoded body with the memory that it borrows.
-struct Decoded {
-  Decoded(std::string_view text, const Signature& signature, int64_t json_bytes = kNoJsonHeader,
-          const Limits& limits = {})
+struct JsonDecoded {
+  JsonDecoded(std::string_view text, const Signature& signature, int64_t json_bytes = kNoJsonHeader,
+              const Limits& limits = {})
       : body(text),
         status(decode_v2_infer(body.bytes(), json_bytes, &signature, limits, arena, request)) {}
 
@@ -56,17 +56,17 @@ std::string body_json(std::string_view dtype, std::string_view shape, std::strin
 }
 
 // Decodes, and expects that the fast and the plain decoder agree.
-Decoded decode_one(DType dtype, std::string_view shape, std::string_view data) {
+JsonDecoded decode_one(DType dtype, std::string_view shape, std::string_view data) {
   const Signature signature = one_input(dtype);
   const std::string body = body_json(dtype_name(dtype), shape, data);
   EXPECT_EQ(test::compare_decoders(body, kNoJsonHeader, signature).fault, "") << body;
-  return Decoded(body, signature);
+  return JsonDecoded(body, signature);
 }
 
 template <typename T>
 void expect_values(DType dtype, std::string_view data, const std::vector<T>& expected) {
   const std::string shape = "[" + std::to_string(expected.size()) + "]";
-  const Decoded decoded = decode_one(dtype, shape, data);
+  const JsonDecoded decoded = decode_one(dtype, shape, data);
   ASSERT_TRUE(decoded.status.ok()) << decoded.status.error().message << data;
   const std::vector<T> got = decoded.values<T>();
   ASSERT_EQ(got.size(), expected.size());
@@ -98,7 +98,7 @@ TEST(DecodeV2, ReadsFloats) {
                        {1.0f, -2.5f, 1e-7f, 0.1f, 16777216.0f});
   expect_values<float>(DType::Fp32, "[Infinity,-Infinity,Inf]", {kInfinity, -kInfinity, kInfinity});
   expect_values<float>(DType::Fp32, "[1e-50,3.4028235e38,1e-45]", {0.0f, 3.4028235e38f, 1e-45f});
-  const Decoded nan = decode_one(DType::Fp32, "[1]", "[NaN]");
+  const JsonDecoded nan = decode_one(DType::Fp32, "[1]", "[NaN]");
   ASSERT_TRUE(nan.status.ok());
   EXPECT_TRUE(std::isnan(nan.values<float>()[0]));
 }
@@ -114,7 +114,7 @@ TEST(DecodeV2, RoundsFloatsOnce) {
 
 TEST(DecodeV2, ReadsStrings) {
   using namespace std::string_view_literals;
-  const Decoded decoded =
+  const JsonDecoded decoded =
       decode_one(DType::Bytes, "[5]", R"(["","plain","\u0000\n\"","é","\ud83d\ude00"])");
   ASSERT_TRUE(decoded.status.ok()) << decoded.status.error().message;
   const std::vector<std::string_view> expected = {"", "plain", "\0\n\""sv, "\xc3\xa9",
@@ -126,7 +126,7 @@ TEST(DecodeV2, ReadsStrings) {
 TEST(DecodeV2, FlattensAnyNesting) {
   for (std::string_view data : {"[1,2,3,4]", "[[1,2],[3,4]]", "[[[1],[2,3]],4]", "[[],[1,2,3,4]]",
                                 " [ 1 , [ 2,3 ] ,\n\t4 ] "}) {
-    const Decoded decoded = decode_one(DType::Int32, "[2,2]", data);
+    const JsonDecoded decoded = decode_one(DType::Int32, "[2,2]", data);
     ASSERT_TRUE(decoded.status.ok()) << decoded.status.error().message << data;
     EXPECT_EQ(decoded.values<int32_t>(), (std::vector<int32_t>{1, 2, 3, 4}));
     EXPECT_EQ(decoded.request.inputs[0].shape.to_string(), "[2,2]");
@@ -138,7 +138,7 @@ TEST(DecodeV2, TakesScalarsAndNothing) {
   EXPECT_EQ(decode_one(DType::Fp32, "[]", "7.5").values<float>(), std::vector<float>{7.5});
   EXPECT_EQ(decode_one(DType::Bytes, "[]", R"("a\n")").request.inputs[0].strings[0], "a\n");
   for (std::string_view data : {"[]", "[[],[]]", " [ ] "}) {
-    const Decoded decoded = decode_one(DType::Fp32, "[2,0]", data);
+    const JsonDecoded decoded = decode_one(DType::Fp32, "[2,0]", data);
     ASSERT_TRUE(decoded.status.ok());
     EXPECT_EQ(decoded.request.inputs[0].bytes, 0u);
     EXPECT_EQ(decoded.request.inputs[0].shape.to_string(), "[2,0]");
@@ -159,7 +159,7 @@ TEST(DecodeV2, TakesMembersInAnyOrder) {
     for (size_t i : order) object += (object.empty() ? "{" : ",") + members[i];
     const std::string body = R"({"inputs":[)" + object + "}]}";
     ASSERT_EQ(test::compare_decoders(body, kNoJsonHeader, signature).fault, "") << body;
-    const Decoded decoded(body, signature);
+    const JsonDecoded decoded(body, signature);
     ASSERT_TRUE(decoded.status.ok()) << decoded.status.error().message << body;
     ASSERT_EQ(decoded.values<int8_t>(), (std::vector<int8_t>{1, 2}));
   } while (std::next_permutation(order.begin(), order.end()));
@@ -176,7 +176,7 @@ TEST(DecodeV2, IsFastWhereDataComesFirst) {
 
 TEST(DecodeV2, PutsInputsInTheModelsOrder) {
   const Signature signature = three_inputs();
-  const Decoded decoded(
+  const JsonDecoded decoded(
       R"({"id":"7\"","inputs":[{"name":"c","datatype":"BYTES","shape":[1],"data":["s"]},
           {"name":"b","shape":[2],"datatype":"INT64","data":[1,2]},
           {"name":"a","shape":[1,2],"datatype":"FP32","data":[0.5,1]}]})",
@@ -214,7 +214,7 @@ TEST(DecodeV2, ChoosesOutputs) {
     const std::string body =
         R"({"inputs":[)" + input_json("INT8", "[1]", "[1]") + "]" + one.members + "}";
     ASSERT_EQ(test::compare_decoders(body, kNoJsonHeader, signature).fault, "") << body;
-    const Decoded decoded(body, signature);
+    const JsonDecoded decoded(body, signature);
     ASSERT_TRUE(decoded.status.ok()) << decoded.status.error().message << body;
     std::string got;
     for (const RequestedOutput& output : decoded.request.outputs) {
@@ -236,7 +236,7 @@ TEST(DecodeV2, AcceptsOddButValidBodies) {
            R"({"inputs":[)" + input + R"(],"id":""})",
        }) {
     EXPECT_EQ(test::compare_decoders(body, kNoJsonHeader, signature).fault, "") << body;
-    const Decoded decoded(body, signature);
+    const JsonDecoded decoded(body, signature);
     EXPECT_TRUE(decoded.status.ok()) << decoded.status.error().message << body;
   }
 }
@@ -254,7 +254,7 @@ TEST(DecodeV2, AnswersModelNotFoundWithoutSignature) {
 TEST(DecodeV2, KeepsBigTensors) {
   std::string data = "[";
   for (int i = 0; i < 20000; ++i) data += (i ? "," : "") + std::to_string(i * 3);
-  const Decoded decoded = decode_one(DType::Int32, "[100,200]", data + "]");
+  const JsonDecoded decoded = decode_one(DType::Int32, "[100,200]", data + "]");
   ASSERT_TRUE(decoded.status.ok());
   const std::vector<int32_t> values = decoded.values<int32_t>();
   for (int i = 0; i < 20000; ++i) ASSERT_EQ(values[static_cast<size_t>(i)], i * 3);

@@ -11,13 +11,13 @@ using test::one_input;
 using test::PaddedBody;
 using test::spec;
 
-struct Refusal {
+struct JsonRefusal {
   std::string body;
   std::string part;  // a part of the message
   ErrorCode code = ErrorCode::InvalidArgument;
 };
 
-void expect_refused(const Refusal& wrong, const Signature& signature,
+void expect_refused(const JsonRefusal& wrong, const Signature& signature,
                     int64_t json_bytes = kNoJsonHeader, const Limits& limits = {}) {
   const auto both = test::compare_decoders(wrong.body, json_bytes, signature, limits);
   EXPECT_FALSE(both.fast) << wrong.body;
@@ -48,7 +48,7 @@ std::string with_data(std::string_view dtype, std::string_view data, std::string
 
 TEST(RefuseV2, MalformedJson) {
   constexpr ErrorCode kCode = ErrorCode::MalformedBody;
-  const std::vector<Refusal> cases = {
+  const std::vector<JsonRefusal> cases = {
       {"", "the request body is empty", kCode},
       {" ", "malformed JSON at byte 1: expected a value, got the end of the text", kCode},
       {"x", "at byte 0: expected a value, got 'x'", kCode},
@@ -81,7 +81,7 @@ TEST(RefuseV2, MalformedJson) {
       {"{\"a\":\"\xed\xa0\x80\"}", "at byte 6: expected UTF-8", kCode},
       {"{/**/}", "got '/'", kCode},
   };
-  for (const Refusal& wrong : cases) expect_refused(wrong, one_input(DType::Fp32));
+  for (const JsonRefusal& wrong : cases) expect_refused(wrong, one_input(DType::Fp32));
 }
 
 TEST(RefuseV2, EveryTruncation) {
@@ -94,7 +94,7 @@ TEST(RefuseV2, EveryTruncation) {
 }
 
 TEST(RefuseV2, WrongTopLevel) {
-  const std::vector<Refusal> cases = {
+  const std::vector<JsonRefusal> cases = {
       {"[]", "request body: expected an object, got Array"},
       {"7", "request body: expected an object, got Number"},
       {"{}", "request body: 'inputs' is missing"},
@@ -119,11 +119,11 @@ TEST(RefuseV2, WrongTopLevel) {
            R"(],"parameters":{"binary_data_output":true,"binary_data_output":true}})",
        "parameters: 'binary_data_output' twice"},
   };
-  for (const Refusal& wrong : cases) expect_refused(wrong, one_input(DType::Fp32));
+  for (const JsonRefusal& wrong : cases) expect_refused(wrong, one_input(DType::Fp32));
 }
 
 TEST(RefuseV2, WrongInputMembers) {
-  const std::vector<Refusal> cases = {
+  const std::vector<JsonRefusal> cases = {
       {with_input(R"({"datatype":"FP32","shape":[1],"data":[1]})"), "inputs[0]: 'name' is missing"},
       {with_input(R"({"name":7,"datatype":"FP32","shape":[1],"data":[1]})"),
        "inputs[0]: 'name': expected a string, got Number"},
@@ -171,12 +171,12 @@ TEST(RefuseV2, WrongInputMembers) {
                       "parameters":{"shared_memory_region":"r","shared_memory_byte_size":-4}})"),
        "input 'x': parameters 'shared_memory_byte_size': expected an integer from 0, got -4"},
   };
-  for (const Refusal& wrong : cases) expect_refused(wrong, one_input(DType::Fp32));
+  for (const JsonRefusal& wrong : cases) expect_refused(wrong, one_input(DType::Fp32));
 }
 
 TEST(RefuseV2, WrongShapes) {
   const std::string end = ": expected an integer from 0 to 9223372036854775807, got ";
-  const std::vector<Refusal> cases = {
+  const std::vector<JsonRefusal> cases = {
       {with_data("FP32", "[1]", "[-1]"), "input 'x': shape[0]" + end + "-1"},
       {with_data("FP32", "[1]", "[1,1.0]"), "shape[1]" + end + "1.0"},
       {with_data("FP32", "[1]", "[1e0]"), "shape[0]" + end + "1e0"},
@@ -200,12 +200,12 @@ TEST(RefuseV2, WrongShapes) {
       {with_data("FP32", "[1]", "[0]"), "expected 0 elements (shape [0]), got 1"},
       {with_data("FP32", "[1]", "[1000000000000000]"), "expected 1000000000000000 elements"},
   };
-  for (const Refusal& wrong : cases) expect_refused(wrong, one_input(DType::Fp32));
+  for (const JsonRefusal& wrong : cases) expect_refused(wrong, one_input(DType::Fp32));
 }
 
 TEST(RefuseV2, WrongElements) {
   const auto code = ErrorCode::InvalidArgument;
-  const std::vector<std::pair<DType, Refusal>> cases = {
+  const std::vector<std::pair<DType, JsonRefusal>> cases = {
       {DType::Uint8, {"300", "is out of range for UINT8 (0 to 255)", code}},
       {DType::Uint8, {"-1", "-1 is out of range for UINT8", code}},
       {DType::Int8, {"128", "is out of range for INT8 (-128 to 127)", code}},
@@ -240,7 +240,7 @@ TEST(RefuseV2, WrongElements) {
     if (dtype == DType::Bf16) continue;
     const bool text = dtype == DType::Bytes;
     const std::string good = dtype == DType::Bool ? "true" : text ? "\"s\"" : "1";
-    Refusal refusal = wrong;
+    JsonRefusal refusal = wrong;
     refusal.body =
         with_data(dtype_name(dtype), "[[" + good + "," + good + "]," + wrong.body + "]", "[3]");
     refusal.part = "input 'x', element 2: ";
@@ -253,18 +253,18 @@ TEST(RefuseV2, WrongElements) {
 }
 
 TEST(RefuseV2, WrongDataKinds) {
-  const std::vector<Refusal> cases = {
+  const std::vector<JsonRefusal> cases = {
       {with_data("FP32", "7", "[1]"), "input 'x': 'data': expected an array, got Number"},
       {with_data("FP32", "{}", "[]"), "input 'x': 'data': expected an array, got Object"},
       {with_data("FP32", "null", "[1]"), "expected an array, got Null"},
       {with_data("FP32", "null", "[]"), "element 0: expected a number for FP32, got null"},
   };
-  for (const Refusal& wrong : cases) expect_refused(wrong, one_input(DType::Fp32));
+  for (const JsonRefusal& wrong : cases) expect_refused(wrong, one_input(DType::Fp32));
 }
 
 TEST(RefuseV2, WrongSetsOfInputs) {
   const std::string b = R"({"name":"b","datatype":"INT64","shape":[1],"data":[1]})";
-  const std::vector<Refusal> cases = {
+  const std::vector<JsonRefusal> cases = {
       {R"({"inputs":[]})", "input 'x' is missing"},
       {with_input(kGood), "input 'b' is missing"},
       {with_input(b), "input 'x' is missing"},
@@ -275,14 +275,14 @@ TEST(RefuseV2, WrongSetsOfInputs) {
        "inputs[1]: unexpected input 'X'"},
       {with_input(R"({"name":")" + std::string(5000, 'n') + R"(","datatype":"FP32"})"), "nnn..."},
   };
-  for (const Refusal& wrong : cases) expect_refused(wrong, two_inputs());
+  for (const JsonRefusal& wrong : cases) expect_refused(wrong, two_inputs());
 }
 
 TEST(RefuseV2, WrongOutputs) {
   const auto body = [](const std::string& outputs) {
     return R"({"inputs":[)" + kGood + R"(],"outputs":[)" + outputs + "]}";
   };
-  const std::vector<Refusal> cases = {
+  const std::vector<JsonRefusal> cases = {
       {body("7"), "outputs[0]: expected an object, got Number"},
       {body("{}"), "outputs[0]: 'name' is missing"},
       {body(R"({"name":null})"), "outputs[0]: 'name': expected a string, got Null"},
@@ -300,7 +300,7 @@ TEST(RefuseV2, WrongOutputs) {
                                          "shared_memory_offset":0.5}})"),
        "output 'y': parameters 'shared_memory_offset': expected an integer from 0, got 0.5"},
   };
-  for (const Refusal& wrong : cases) expect_refused(wrong, one_input(DType::Fp32));
+  for (const JsonRefusal& wrong : cases) expect_refused(wrong, one_input(DType::Fp32));
 }
 
 TEST(RefuseV2, WrongClassification) {

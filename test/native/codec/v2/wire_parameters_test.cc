@@ -49,8 +49,8 @@ WireBuilder request_for(const WireBuilder& output_parameter) {
       .bytes(7, raw_of({2.f}));
 }
 
-struct Decoded {
-  explicit Decoded(const WireBuilder& wire) : bytes(wire.str()) {
+struct DecodedParameters {
+  explicit DecodedParameters(const WireBuilder& wire) : bytes(wire.str()) {
     const auto message = WireBuilder().raw(bytes);
     EXPECT_EQ(compare_wire_v2(message.span(), signature), "");
     status = decode_wire_v2({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()},
@@ -69,13 +69,13 @@ SchedulePolicy peek(const WireBuilder& wire) {
   WireModelRef ref;
   const Status status = peek_wire_v2(wire.span(), ref);
   EXPECT_TRUE(status.ok()) << status.error().message;
-  EXPECT_TRUE(Decoded(wire).status.ok());
+  EXPECT_TRUE(DecodedParameters(wire).status.ok());
   return ref.schedule;
 }
 
 // Expects that both refuse it with this text; the peek keeps the id for a stream's error.
 void expect_refused(const WireBuilder& wire, const std::string& text) {
-  const Decoded decoded(wire);
+  const DecodedParameters decoded(wire);
   ASSERT_FALSE(decoded.status.ok());
   EXPECT_EQ(decoded.status.error().code, ErrorCode::InvalidArgument);
   EXPECT_EQ(decoded.message(), text);
@@ -162,7 +162,7 @@ TEST(WireV2Parameters, MalformedEntriesAreMalformed) {
     EXPECT_EQ(peeked.error().code, ErrorCode::MalformedBody);
     EXPECT_NE(peeked.error().message.find(reason), std::string::npos) << peeked.error().message;
     EXPECT_EQ(ref.id, "");
-    const Decoded decoded(wire);
+    const DecodedParameters decoded(wire);
     EXPECT_EQ(decoded.message(), peeked.error().message);
   }
 }
@@ -174,16 +174,16 @@ std::string shared_refusal(std::initializer_list<WireBuilder> parameters) {
     output.message(2, one);
     input.message(4, one);
   }
-  const Decoded of_output(WireBuilder()
-                              .message(5, wire_input("x", "FP32", {1}))
-                              .message(5, wire_input("w", "FP32", {1}))
-                              .message(6, output)
-                              .bytes(7, raw_of({1.f}))
-                              .bytes(7, raw_of({2.f})));
-  const Decoded of_input(WireBuilder()
-                             .message(5, input)
-                             .message(5, wire_input("w", "FP32", {1}))
-                             .bytes(7, raw_of({2.f})));
+  const DecodedParameters of_output(WireBuilder()
+                                        .message(5, wire_input("x", "FP32", {1}))
+                                        .message(5, wire_input("w", "FP32", {1}))
+                                        .message(6, output)
+                                        .bytes(7, raw_of({1.f}))
+                                        .bytes(7, raw_of({2.f})));
+  const DecodedParameters of_input(WireBuilder()
+                                       .message(5, input)
+                                       .message(5, wire_input("w", "FP32", {1}))
+                                       .bytes(7, raw_of({2.f})));
   const std::string y = of_output.message(), x = of_input.message();
   EXPECT_EQ(y.substr(0, y.find("'y'")), x.substr(0, x.find("'x'")));
   return y;
@@ -199,12 +199,12 @@ TEST(WireV2Parameters, SharedMemoryPlaces) {
   input.message(4, bytes).message(4, region).message(4, offset);
   output.message(2, entry("shared_memory_region", of_string("first"))).message(2, bytes);
   output.message(2, region);
-  const Decoded decoded(WireBuilder()
-                            .message(5, wire_input("x", "FP32", {1}))
-                            .message(5, input)
-                            .message(6, WireBuilder().bytes(1, "z"))
-                            .message(6, output)
-                            .bytes(7, raw_of({1.f})));
+  const DecodedParameters decoded(WireBuilder()
+                                      .message(5, wire_input("x", "FP32", {1}))
+                                      .message(5, input)
+                                      .message(6, WireBuilder().bytes(1, "z"))
+                                      .message(6, output)
+                                      .bytes(7, raw_of({1.f})));
   ASSERT_EQ(decoded.message(), "");
   ASSERT_EQ(decoded.request.shared.size(), 2u);
   EXPECT_EQ(decoded.request.shared[0].input, 1u);
@@ -252,27 +252,28 @@ TEST(WireV2Parameters, SharedMemoryAndWhatCannotStandWithIt) {
   };
   WireBuilder filled = input;
   filled.message(5, WireBuilder().packed_fixed<float>(6, {1.f}));
-  EXPECT_EQ(Decoded(with(filled).bytes(1, "m")).message(),
+  EXPECT_EQ(DecodedParameters(with(filled).bytes(1, "m")).message(),
             "unexpected 'content' provided when using shared memory for input tensor 'x' for model "
             "'m'");
-  EXPECT_EQ(Decoded(with(input).bytes(7, raw_of({1.f})).bytes(7, raw_of({1.f}))).message(),
-            "raw_input_contents: expected 1 entries, one per input that is not in shared memory, "
-            "got 2");
+  EXPECT_EQ(
+      DecodedParameters(with(input).bytes(7, raw_of({1.f})).bytes(7, raw_of({1.f}))).message(),
+      "raw_input_contents: expected 1 entries, one per input that is not in shared memory, "
+      "got 2");
   WireBuilder output = WireBuilder().bytes(1, "y").message(2, region).message(2, bytes);
   output.message(2, entry("classification", of_int64(1)));
-  EXPECT_EQ(Decoded(with(input).message(6, output).bytes(7, raw_of({1.f}))).message(),
+  EXPECT_EQ(DecodedParameters(with(input).message(6, output).bytes(7, raw_of({1.f}))).message(),
             "output 'y' can't set both 'shared_memory_region' and 'classification'");
 }
 
 TEST(WireV2Parameters, SharedMemoryIsSaidFirst) {
   WireBuilder wire = request_for(entry("shared_memory_region", of_string("r")));
-  const Decoded decoded(wire.message(4, entry("priority", of_int64(-1))));
+  const DecodedParameters decoded(wire.message(4, entry("priority", of_int64(-1))));
   ASSERT_FALSE(decoded.status.ok());
   EXPECT_NE(decoded.message().find("'shared_memory_byte_size' must"), std::string::npos);
 }
 
 uint32_t classes_of(const WireBuilder& parameter) {
-  const Decoded decoded(request_for(parameter));
+  const DecodedParameters decoded(request_for(parameter));
   EXPECT_EQ(decoded.message(), "");
   if (!decoded.status.ok()) return 0;
   EXPECT_EQ(decoded.request.outputs[0].classes, 0u);
@@ -286,14 +287,15 @@ TEST(WireV2Parameters, Classification) {
   EXPECT_EQ(classes_of(entry("classification", of_uint64(uint64_t{1} << 32))), UINT32_MAX);
   EXPECT_EQ(classes_of(entry("classification", of_int64(INT64_MAX))), UINT32_MAX);
   EXPECT_EQ(classes_of(entry("Classification", of_string("a"))), 0u);
-  const Decoded on_request(request_with(entry("classification", of_string("a"))));
+  const DecodedParameters on_request(request_with(entry("classification", of_string("a"))));
   EXPECT_EQ(on_request.message(), "");
   WireBuilder input = wire_input("x", "FP32", {1});
-  const Decoded on_input(WireBuilder()
-                             .message(5, input.message(4, entry("classification", of_int64(0))))
-                             .message(5, wire_input("w", "FP32", {0}))
-                             .bytes(7, raw_of({1.f}))
-                             .bytes(7, ""));
+  const DecodedParameters on_input(
+      WireBuilder()
+          .message(5, input.message(4, entry("classification", of_int64(0))))
+          .message(5, wire_input("w", "FP32", {0}))
+          .bytes(7, raw_of({1.f}))
+          .bytes(7, ""));
   EXPECT_EQ(on_input.message(), "");
 }
 
@@ -307,7 +309,7 @@ TEST(WireV2Parameters, WrongClassification) {
       {of_bool(true), "bool_param true"}, {of_double(3), "double_param 3.000000"},
       {WireBuilder(), "no value"},        {of_int64(3).varint(1, 1), "bool_param true"}};
   for (const auto& [value, got] : cases) {
-    const Decoded decoded(request_for(entry("classification", value)));
+    const DecodedParameters decoded(request_for(entry("classification", value)));
     ASSERT_FALSE(decoded.status.ok());
     EXPECT_EQ(decoded.status.error().code, ErrorCode::InvalidArgument);
     EXPECT_EQ(decoded.message(), text + got);

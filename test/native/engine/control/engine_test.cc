@@ -9,7 +9,7 @@
 namespace serval::test {
 namespace {
 
-constexpr std::string_view kV1Body = R"({"instances":[1,2]})";
+constexpr std::string_view kV1Numbers = R"({"instances":[1,2]})";
 
 TEST_F(EngineTest, LoadAnswersTheSignature) {
   const uint32_t handle = load(null_spec("m", "echo", ExecMode::Inline));
@@ -36,7 +36,7 @@ TEST_F(EngineTest, UnloadWaitsForTheRequestInFlight) {
   ModelSpec spec = null_spec("m", "delay", ExecMode::Queued);
   spec.null_delay_us = 20'000;
   const uint32_t handle = load(spec);
-  const Answer answer = lane_->infer(Protocol::V1Predict, handle, bytes_of(kV1Body), -1);
+  const Answer answer = lane_->infer(Protocol::V1Predict, handle, bytes_of(kV1Numbers), -1);
   ASSERT_TRUE(answer.pending);
   const Result<uint32_t> ticket = lane_->open_control();
   engine_->unload(handle, *lane_->slots().find(ticket.value()), lane_->home());
@@ -48,7 +48,7 @@ TEST_F(EngineTest, UnloadWaitsForTheRequestInFlight) {
   EXPECT_EQ(lane_->slots().ticket_of(*second), ticket.value());
   EXPECT_EQ(second->code, ErrorCode::Ok);
   lane_->slots().release(*second);
-  EXPECT_EQ(lane_->infer(Protocol::V1Predict, handle, bytes_of(kV1Body), -1).code,
+  EXPECT_EQ(lane_->infer(Protocol::V1Predict, handle, bytes_of(kV1Numbers), -1).code,
             ErrorCode::ModelNotReady);
 }
 
@@ -65,7 +65,7 @@ TEST_F(EngineTest, ListenersWorkWhileModelsChange) {
       auto lane = std::make_shared<Lane>(engine_, ServeSettings{}, &hooks);
       engine_->add_lane(lane->home());
       for (int round = 0; round < 100; ++round) {
-        const Answer answer = lane->infer(Protocol::V1Predict, handle, bytes_of(kV1Body), -1);
+        const Answer answer = lane->infer(Protocol::V1Predict, handle, bytes_of(kV1Numbers), -1);
         if (!answer.pending) ++wrong;
         std::array<Request*, 4> done{};
         size_t count = 0;
@@ -101,7 +101,8 @@ TEST_F(EngineTest, MetricsShowOneOfTwoContentsOfAVersion) {
   const uint32_t before = load(null_spec("m", "echo", ExecMode::Inline));
   const uint32_t after = load(null_spec("m", "echo", ExecMode::Inline));
   const std::string series = R"(nv_inference_request_success{model="m",version="3"} )";
-  EXPECT_EQ(lane_->infer(Protocol::V1Predict, before, bytes_of(kV1Body), -1).code, ErrorCode::Ok);
+  EXPECT_EQ(lane_->infer(Protocol::V1Predict, before, bytes_of(kV1Numbers), -1).code,
+            ErrorCode::Ok);
   for (const auto& [handle, count] : {std::pair(before, "1"), std::pair(after, "0")}) {
     route("m", handle);
     const std::string now = page();

@@ -12,7 +12,6 @@ namespace {
 
 using onnx::Dim;
 using onnx::Dims;
-using onnx::Model;
 
 constexpr int kOpset = 17;
 
@@ -22,8 +21,8 @@ Dims free_dims(std::vector<Dim> inner, std::string first = "") {
 }
 
 // y = op(x), both [?, 4].
-Model one_op(std::string_view op, const std::vector<onnx::Message>& attributes = {}) {
-  Model model;
+onnx::Model one_op(std::string_view op, const std::vector<onnx::Message>& attributes = {}) {
+  onnx::Model model;
   model.opset = kOpset;
   model.node(op, {"x"}, {"y"}, attributes);
   return model.input("x", onnx::kFloat, free_dims({int64_t{4}}))
@@ -32,7 +31,7 @@ Model one_op(std::string_view op, const std::vector<onnx::Message>& attributes =
 
 class BatchProbeTest : public OnnxRuntimeTest {
  protected:
-  BatchFinding probe(const Model& model, BatchMode mode = BatchMode::Auto,
+  BatchFinding probe(const onnx::Model& model, BatchMode mode = BatchMode::Auto,
                      uint64_t limit_ns = 60'000'000'000) {
     ModelSpec spec;
     spec.backend = "onnxruntime";
@@ -65,7 +64,7 @@ TEST_F(BatchProbeTest, RowsThatKeepToThemselvesAreProven) {
 }
 
 TEST_F(BatchProbeTest, AConstantThatFollowsTheRowsIsProven) {
-  Model model;
+  onnx::Model model;
   model.initializer<float>("zero", onnx::kFloat, {}, {0.0f});
   model.node("Mul", {"x", "zero"}, {"y"});
   model.input("x", onnx::kFloat, free_dims({int64_t{4}}));
@@ -77,7 +76,7 @@ TEST_F(BatchProbeTest, NothingIsJoinedUnlessTheGraphProvesIt) {
   expect_text(probe(one_op("Softmax", {over_rows})), BatchProof::Undecided,
               "node 'Softmax_0' (Softmax): the sum is computed over the rows");
   // A coupling of rows that only large values show passes every probe.
-  Model floor;
+  onnx::Model floor;
   floor.initializer<float>("eight", onnx::kFloat, {}, {8});
   floor.node("ReduceMax", {"x"}, {"most"}).node("Sub", {"most", "eight"}, {"least"});
   floor.node("Max", {"x", "least"}, {"y"});
@@ -121,13 +120,13 @@ TEST_F(BatchProbeTest, TheProbeContradictsAProofThatIsWrong) {
 
 TEST_F(BatchProbeTest, RowsThatMixAreContradictedWithTheNumbers) {
   const auto over_rows = onnx::attribute("axis", int64_t{0});
-  const Model softmax = one_op("Softmax", {over_rows});
+  const onnx::Model softmax = one_op("Softmax", {over_rows});
   expect_text(probe(softmax, BatchMode::On), BatchProof::Contradicted,
               "output 'y': 2 rows together return shape [2,4], one row alone returns [1,4]; row 0 "
               "differs in 4 "
               "of 4 elements, by up to ");
   expect_text(probe(softmax, BatchMode::On), BatchProof::Contradicted, " alone)");
-  Model gram;
+  onnx::Model gram;
   gram.node("Transpose", {"x"}, {"t"}).node("MatMul", {"x", "t"}, {"y"});
   gram.input("x", onnx::kFloat, free_dims({int64_t{4}}));
   gram.output("y", onnx::kFloat, free_dims({std::string()}));
@@ -138,7 +137,7 @@ TEST_F(BatchProbeTest, RowsThatMixAreContradictedWithTheNumbers) {
 }
 
 TEST_F(BatchProbeTest, ARowThatIsRefusedInCompanyIsContradicted) {
-  Model model;
+  onnx::Model model;
   // The shape [1, 4], built so that no shape inference finds it.
   model.initializer<float>("zero", onnx::kFloat, {}, {0.0f});
   model.initializer<float>("shape", onnx::kFloat, {2}, {1, 4});
@@ -154,7 +153,7 @@ TEST_F(BatchProbeTest, ARowThatIsRefusedInCompanyIsContradicted) {
 }
 
 TEST_F(BatchProbeTest, IdsOfATableAreTriedFromItsBeginning) {
-  Model model;
+  onnx::Model model;
   model.initializer<float>("table", onnx::kFloat, {2, 3}, {1, 2, 3, 4, 5, 6});
   model.node("Gather", {"table", "ids"}, {"y"});
   model.input("ids", onnx::kInt64, free_dims({std::string("t")}, "n"));
@@ -163,7 +162,7 @@ TEST_F(BatchProbeTest, IdsOfATableAreTriedFromItsBeginning) {
 }
 
 TEST_F(BatchProbeTest, InnerDimsOfAnImagesSizeAreTriedWhereSmallOnesAreRefused) {
-  Model model;
+  onnx::Model model;
   model.initializer<float>("w", onnx::kFloat, {1, 1, 20, 20}, std::vector<float>(400, 0.01f));
   model.node("Conv", {"x", "w"}, {"y"});
   const Dims dims = free_dims({int64_t{1}, std::string(), std::string()});
@@ -171,7 +170,7 @@ TEST_F(BatchProbeTest, InnerDimsOfAnImagesSizeAreTriedWhereSmallOnesAreRefused) 
 }
 
 TEST_F(BatchProbeTest, OneSymbolMeansOneThing) {
-  Model other;
+  onnx::Model other;
   other.node("Tanh", {"x"}, {"y"});
   other.input("x", onnx::kFloat, free_dims({int64_t{4}}, "a"));
   other.node("Tanh", {"z"}, {"w"});
@@ -180,7 +179,7 @@ TEST_F(BatchProbeTest, OneSymbolMeansOneThing) {
   other.output("w", onnx::kFloat, free_dims({int64_t{4}}, "b"));
   expect_text(probe(other), BatchProof::Undecided,
               "the first dim of 'x' is 'a', that of 'z' is 'b'");
-  Model square = one_op("Tanh");
+  onnx::Model square = one_op("Tanh");
   square.graph = onnx::Message();
   square.node("Tanh", {"x"}, {"y"});
   square.input("x", onnx::kFloat, free_dims({std::string("n")}, "n"));
@@ -189,13 +188,13 @@ TEST_F(BatchProbeTest, OneSymbolMeansOneThing) {
 }
 
 TEST_F(BatchProbeTest, WhatCannotBeTriedIsLeftOpen) {
-  Model refusing;
+  onnx::Model refusing;
   refusing.initializer<float>("table", onnx::kFloat, {1, 3}, {1, 2, 3});
   refusing.node("Gather", {"table", "ids"}, {"y"});
   refusing.input("ids", onnx::kInt64, free_dims({int64_t{2}}));
   refusing.output("y", onnx::kFloat, free_dims({int64_t{2}, int64_t{3}}));
   expect_text(probe(refusing), BatchProof::Undecided, "a generated row is refused: ");
-  Model random;
+  onnx::Model random;
   random.node("RandomUniformLike", {"x"}, {"y"});
   random.input("x", onnx::kFloat, free_dims({int64_t{4}}));
   random.output("y", onnx::kFloat, free_dims({int64_t{4}}));

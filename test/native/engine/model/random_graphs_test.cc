@@ -11,7 +11,6 @@ using onnx::attribute;
 using onnx::Dim;
 using onnx::Dims;
 using onnx::Message;
-using onnx::Model;
 
 // Pseudo-random numbers that are the same in every run.
 class Random {
@@ -51,7 +50,7 @@ class Maker {
     known_ = {"x", "x", "x", "v", "s"};
   }
 
-  Model model(size_t steps) {
+  onnx::Model model(size_t steps) {
     for (size_t i = 0; i < steps; ++i) known_.push_back(step(known()));
     model_.node("Identity", {known_.back()}, {"y"});
     return model_.output("y", onnx::kFloat, std::nullopt);
@@ -138,7 +137,7 @@ class Maker {
   }
   // Three steps of a body, or a branch on a value that may depend on the rows.
   std::string bodied(const std::string& from) {
-    Model body;
+    onnx::Model body;
     body.graph.bytes(2, "body");
     const std::string in = made(), out = made();
     static const char* const kOps[] = {"Tanh", "Softmax", "Neg"};
@@ -166,7 +165,7 @@ class Maker {
     const std::string decides = node("Cast", {node("Ceil", {one})}, {attribute("to", type)});
     if (loops)
       return node("Loop", {decides, "", from}, {onnx::graph_attribute("body", body.graph)});
-    Model other;
+    onnx::Model other;
     other.graph.bytes(2, "other");
     other.node("Identity", {from}, {"o" + out}).output("o" + out, onnx::kFloat, std::nullopt);
     return node("If", {decides},
@@ -193,7 +192,7 @@ class Maker {
   }
 
   Random random_;
-  Model model_;
+  onnx::Model model_;
   std::vector<std::string> known_;
   size_t count_ = 0;
 };
@@ -205,7 +204,7 @@ TEST_F(RandomGraphsTest, WhatIsProvedIsNeverContradicted) {
   const auto graphs = static_cast<uint32_t>(more == nullptr ? 1'000 : std::atoi(more));
   size_t loaded = 0, proved = 0, coupled = 0;
   for (uint32_t seed = 1; seed <= graphs; ++seed) {
-    const Model model = Maker(seed).model(1 + seed % 6);
+    const onnx::Model model = Maker(seed).model(1 + seed % 6);
     ModelSpec spec;
     spec.backend = "onnxruntime";
     spec.batch.mode = BatchMode::Auto;

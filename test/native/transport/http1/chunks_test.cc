@@ -21,19 +21,19 @@ class Body final : public ChunkSink {
   size_t stops_at = SIZE_MAX;
 };
 
-struct Result {
+struct Chunks {
   State state = State::More;
   int status = 0;
   std::string data, rest;
 };
 
 // `pieces` is the split body; bytes that were not consumed are passed again.
-Result read_pieces(const std::vector<std::string>& pieces, size_t stops_at = SIZE_MAX) {
+Chunks read_pieces(const std::vector<std::string>& pieces, size_t stops_at = SIZE_MAX) {
   ChunkReader reader;
   Body body;
   body.stops_at = stops_at;
   reader.begin(body);
-  Result out;
+  Chunks out;
   std::string held;
   for (const std::string& piece : pieces) {
     held += piece;
@@ -48,10 +48,10 @@ Result read_pieces(const std::vector<std::string>& pieces, size_t stops_at = SIZ
   return out;
 }
 
-Result read(const std::string& text) { return read_pieces({text}); }
+Chunks read(const std::string& text) { return read_pieces({text}); }
 
 TEST(Chunks, AreOneBody) {
-  const Result out = read("3\r\nabc\r\nA\r\n0123456789\r\n0\r\n\r\nNEXT");
+  const Chunks out = read("3\r\nabc\r\nA\r\n0123456789\r\n0\r\n\r\nNEXT");
   EXPECT_EQ(out.state, State::Done);
   EXPECT_EQ(out.data, "abc0123456789");
   EXPECT_EQ(out.rest, "NEXT");
@@ -60,7 +60,7 @@ TEST(Chunks, AreOneBody) {
 TEST(Chunks, AreTheSameWhereverTheyAreCut) {
   const std::string text = "3;a=b\r\nabc\r\n00a\r\n0123456789\r\n0\r\nX-Trailer: y\r\n\r\n";
   for (size_t cut = 0; cut <= text.size(); ++cut) {
-    const Result out = read_pieces({text.substr(0, cut), text.substr(cut), "NEXT"});
+    const Chunks out = read_pieces({text.substr(0, cut), text.substr(cut), "NEXT"});
     EXPECT_EQ(out.state, State::Done) << cut;
     EXPECT_EQ(out.data, "abc0123456789") << cut;
     EXPECT_EQ(out.rest, "NEXT") << cut;
@@ -110,7 +110,7 @@ TEST(Chunks, ThatAreBrokenAreRefused) {
            "0\r\nContent-Length: 9\r\n\r\n",
            "0\r\nX: a\r\ntransfer-Encoding: chunked\r\n\r\n",
        }) {
-    const Result out = read(text);
+    const Chunks out = read(text);
     EXPECT_EQ(out.state, State::Bad) << text;
     EXPECT_EQ(out.status, 400) << text;
   }
@@ -119,7 +119,7 @@ TEST(Chunks, ThatAreBrokenAreRefused) {
 TEST(Chunks, HaveExtensionsThatArePassedOver) {
   for (const char* extension : {";a", ";a=b", ";a;b", ";a=b;c=d", ";a=\"x y\"", ";a=\"x\";b",
                                 ";a=\"b\\\"c\"", ";a=\"b;c\"", ";a=\"\xc3\xa4\t\"", ";=a", ";a="}) {
-    const Result out = read("3" + std::string(extension) + "\r\nabc\r\n0;z\r\n\r\n");
+    const Chunks out = read("3" + std::string(extension) + "\r\nabc\r\n0;z\r\n\r\n");
     EXPECT_EQ(out.state, State::Done) << extension;
     EXPECT_EQ(out.data, "abc") << extension;
   }
@@ -134,7 +134,7 @@ TEST(Chunks, WithBrokenExtensionsAreRefused) {
   for (const std::string extension :
        {";", ";;a", " ;a", "; a", ";a =b", ";a= b", ";a\t", ";a=\"b", ";a=\"b\"c", ";a=b\"c\"",
         ";a,b", ";a=\"\\\x01\"", ";a=\"\x01\"", ";a\x7f", ";a\n", ";a\rb", ";\xc3\xa4"}) {
-    const Result out = read("3" + extension + "\r\nabc\r\n0\r\n\r\n");
+    const Chunks out = read("3" + extension + "\r\nabc\r\n0\r\n\r\n");
     EXPECT_EQ(out.state, State::Bad) << extension;
     EXPECT_EQ(out.status, 400) << extension;
   }
@@ -142,7 +142,7 @@ TEST(Chunks, WithBrokenExtensionsAreRefused) {
 }
 
 TEST(Chunks, HaveSizesWithZerosBefore) {
-  const Result out =
+  const Chunks out =
       read(std::string(40, '0') + "3\r\nabc\r\n" + std::string(20, '0') + "\r\n\r\n");
   EXPECT_EQ(out.state, State::Done);
   EXPECT_EQ(out.data, "abc");
@@ -150,7 +150,7 @@ TEST(Chunks, HaveSizesWithZerosBefore) {
 }
 
 TEST(Chunks, HaveTrailersThatAreDropped) {
-  const Result out = read("3\r\nabc\r\n0\r\nX-Sum: 9\r\nHost: b\r\n\r\nNEXT");
+  const Chunks out = read("3\r\nabc\r\n0\r\nX-Sum: 9\r\nHost: b\r\n\r\nNEXT");
   EXPECT_EQ(out.state, State::Done);
   EXPECT_EQ(out.rest, "NEXT");
   EXPECT_EQ(read("0\r\nX: " + std::string(20'000, 'x') + "\r\n\r\n").status, 431);

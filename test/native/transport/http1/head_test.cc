@@ -1,5 +1,6 @@
 // Request heads: where they end, what they contain, and which are refused with which status.
 #include "transport/http1/head.h"
+#include "base/bytes/views.h"
 
 #include <gtest/gtest.h>
 
@@ -11,10 +12,6 @@ namespace {
 
 using Found = LineScanner::Found;
 using Part = LineScanner::Part;
-
-std::span<const uint8_t> bytes_of(std::string_view text) {
-  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
-}
 
 // A head that arrived as a whole, read as a connection does.
 struct Outcome {

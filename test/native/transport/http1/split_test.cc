@@ -144,17 +144,17 @@ class Streams {
   std::minstd_rand random_;
 };
 
-class Client {
+class SplitClient {
  public:
-  explicit Client(const std::string& path) : socket_(::socket(AF_UNIX, SOCK_STREAM, 0)) {
+  explicit SplitClient(const std::string& path) : socket_(::socket(AF_UNIX, SOCK_STREAM, 0)) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
     EXPECT_EQ(::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
   }
-  ~Client() { ::close(socket_); }
-  Client(const Client&) = delete;
-  Client& operator=(const Client&) = delete;
+  ~SplitClient() { ::close(socket_); }
+  SplitClient(const SplitClient&) = delete;
+  SplitClient& operator=(const SplitClient&) = delete;
 
   // Returns when the listener has read the bytes; it may postpone that.
   void write(std::string_view text) {
@@ -204,14 +204,14 @@ TEST(Http1Splits, AnswerTheSameWhereverRequestsAreCut) {
   Streams streams(seed);
   for (int round = 0; round < kStreams; ++round) {
     const std::string stream = streams.stream();
-    Client whole(path);
+    SplitClient whole(path);
     whole.write(stream);
     const std::string expected = whole.rest();
     ASSERT_NE(expected.find("GET /last? "), std::string::npos) << stream << "\n\n" << expected;
     std::vector<size_t> cuts{0, stream.size()};
     while (cuts.size() < kCuts + 2) cuts.push_back(1 + streams.below(stream.size() - 1));
     std::sort(cuts.begin(), cuts.end());
-    Client pieces(path);
+    SplitClient pieces(path);
     for (size_t i = 1; i < cuts.size(); ++i) {
       if (cuts[i] > cuts[i - 1]) pieces.write(stream.substr(cuts[i - 1], cuts[i] - cuts[i - 1]));
     }

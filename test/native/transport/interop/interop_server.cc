@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/bytes/views.h"
 #include "base/bytes/wire_reader.h"
 #include "base/bytes/wire_writer.h"
 #include "base/memory_budget.h"
@@ -66,10 +67,6 @@ struct Request {
   std::optional<int> status;        // the status that the client requested
   std::string_view status_message;
 };
-
-std::span<const uint8_t> bytes_of(std::string_view text) {
-  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
-}
 
 // Calls `take` for each field; false if the bytes are not a message.
 template <typename Take>

@@ -122,8 +122,8 @@ class Folder {
   std::string path_;
 };
 
-std::string error_of(const std::string& host, uint16_t port, const std::string& unix_path = "",
-                     uint32_t threads = 2) {
+std::string listen_error(const std::string& host, uint16_t port, const std::string& unix_path = "",
+                         uint32_t threads = 2) {
   Result<ListeningSockets> opened = ListeningSockets::open(host, port, unix_path, threads);
   if (opened.ok()) return "";
   EXPECT_EQ(opened.error().code, ErrorCode::InvalidArgument);
@@ -193,7 +193,7 @@ TEST(Listening, RefusesAPortInUseHoweverItIsShared) {
   for (const int option : {0, SO_REUSEADDR, SO_REUSEPORT}) {
     uint16_t port = 0;
     const int other = foreign(port, option);
-    const std::string said = error_of("127.0.0.1", port);
+    const std::string said = listen_error("127.0.0.1", port);
     EXPECT_EQ(said, "cannot listen on 127.0.0.1 port " + std::to_string(port) +
                         ": the port is in use by another process; choose another, or 0 for a free "
                         "one")
@@ -206,23 +206,24 @@ TEST(Listening, RefusesThePortOfAnotherListenerOfOurs) {
   Result<ListeningSockets> first = ListeningSockets::open("127.0.0.1", 0, "", 4);
   ASSERT_TRUE(first.ok());
   const uint16_t port = first.value().port();
-  EXPECT_NE(error_of("127.0.0.1", port, "", 4).find("in use by another process"),
+  EXPECT_NE(listen_error("127.0.0.1", port, "", 4).find("in use by another process"),
             std::string::npos);
-  EXPECT_NE(error_of("127.0.0.1", port, "", 1).find("in use by another process"),
+  EXPECT_NE(listen_error("127.0.0.1", port, "", 1).find("in use by another process"),
             std::string::npos);
-  EXPECT_NE(error_of("0.0.0.0", port, "", 4).find("in use by another process"), std::string::npos);
+  EXPECT_NE(listen_error("0.0.0.0", port, "", 4).find("in use by another process"),
+            std::string::npos);
   ListeningSockets moved = std::move(first.value());
   EXPECT_EQ(moved.of_thread(3).size(), 1u);
   EXPECT_EQ(first.value().of_thread(3).size(), 0u);
   moved.close();
-  EXPECT_EQ(error_of("127.0.0.1", port, "", 4), "");
+  EXPECT_EQ(listen_error("127.0.0.1", port, "", 4), "");
 }
 
 TEST(Listening, SharesItsPortWithProcessesThatShareItTooWhereItIsToldTo) {
   Result<ListeningSockets> first = ListeningSockets::open("127.0.0.1", 0, "", 1, true);
   ASSERT_TRUE(first.ok()) << first.error().message;
   const uint16_t port = first.value().port();
-  EXPECT_NE(error_of("127.0.0.1", port).find("in use by another process"), std::string::npos);
+  EXPECT_NE(listen_error("127.0.0.1", port).find("in use by another process"), std::string::npos);
   Result<ListeningSockets> second = ListeningSockets::open("127.0.0.1", port, "", 2, true);
   ASSERT_TRUE(second.ok()) << second.error().message;
   first.value().close();
@@ -243,13 +244,13 @@ TEST(Listening, SharesNoPortOfAProcessThatDoesNot) {
 }
 
 TEST(Listening, SaysWhatIsWrongWithAnAddress) {
-  EXPECT_EQ(error_of("no-such-host.invalid", 8500),
+  EXPECT_EQ(listen_error("no-such-host.invalid", 8500),
             "cannot listen on no-such-host.invalid port 8500: the host name is not known");
-  EXPECT_EQ(error_of("192.0.2.1", 8500),  // TEST-NET-1
+  EXPECT_EQ(listen_error("192.0.2.1", 8500),  // TEST-NET-1
             "cannot listen on 192.0.2.1 port 8500: the address does not belong to this "
             "machine");
-  EXPECT_NE(error_of("1.2.3.4.5", 8500), "");
-  EXPECT_NE(error_of(std::string(100'000, 'h'), 8500), "");
+  EXPECT_NE(listen_error("1.2.3.4.5", 8500), "");
+  EXPECT_NE(listen_error(std::string(100'000, 'h'), 8500), "");
 }
 
 TEST(Listening, SpeaksIpv6) {
@@ -335,7 +336,7 @@ TEST(Listening, LeavesALiveServersSocketAlone) {
   const std::string path = folder.socket();
   Result<ListeningSockets> first = ListeningSockets::open("", 0, path, 1);
   ASSERT_TRUE(first.ok());
-  EXPECT_EQ(error_of("", 0, path),
+  EXPECT_EQ(listen_error("", 0, path),
             "cannot listen on unix:" + path + ": another server answers on it; choose another");
   const int client = connect_unix(path);
   EXPECT_GE(client, 0);
@@ -355,7 +356,7 @@ TEST(Listening, LeavesALiveServersSocketAloneWhoseQueueIsFull) {
     ASSERT_LT(clients.size(), 100u);
     if (::connect(client, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) break;
   }
-  EXPECT_NE(error_of("", 0, folder.socket()).find("another server answers on it"),
+  EXPECT_NE(listen_error("", 0, folder.socket()).find("another server answers on it"),
             std::string::npos);
   for (const int client : clients) ::close(client);
   ::close(busy);
@@ -378,18 +379,20 @@ TEST(Listening, RefusesUnixPathsThatCannotBe) {
   const Folder folder;
   const std::string path = folder.socket();
   std::ofstream(path) << "kept";
-  EXPECT_EQ(error_of("", 0, path), "cannot listen on unix:" + path +
-                                       ": a file that is not a socket exists there; remove it "
-                                       "or choose another");
+  EXPECT_EQ(listen_error("", 0, path), "cannot listen on unix:" + path +
+                                           ": a file that is not a socket exists there; remove it "
+                                           "or choose another");
   std::string kept;
   std::ifstream(path) >> kept;
   EXPECT_EQ(kept, "kept");
   const std::string longest = "/tmp/" + std::string(103, 'x');
-  EXPECT_EQ(error_of("", 0, longest), "cannot listen on unix:" + longest +
-                                          ": the path has 108 bytes, the system takes at most 107");
-  EXPECT_EQ(error_of("", 0, "/tmp/serval-no-such-folder/s"),
+  EXPECT_EQ(listen_error("", 0, longest),
+            "cannot listen on unix:" + longest +
+                ": the path has 108 bytes, the system takes at most 107");
+  EXPECT_EQ(listen_error("", 0, "/tmp/serval-no-such-folder/s"),
             "cannot listen on unix:/tmp/serval-no-such-folder/s: its folder does not exist");
-  EXPECT_NE(error_of("", 0, std::string("/tmp/a\0b", 8)).find("a zero byte"), std::string::npos);
+  EXPECT_NE(listen_error("", 0, std::string("/tmp/a\0b", 8)).find("a zero byte"),
+            std::string::npos);
 }
 
 TEST(Listening, RefusesClientsOnceItStopped) {

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/bytes/views.h"
 #include "transport/call.h"
 
 namespace serval::testing {
@@ -51,13 +52,6 @@ class Journal {
   std::condition_variable changed_;
   Counts counts_;
 };
-
-inline std::string_view text_of(std::span<const uint8_t> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-inline std::span<const uint8_t> bytes_of(std::string_view text) {
-  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
-}
 
 class EchoHandler final : public CallHandler {
  public:

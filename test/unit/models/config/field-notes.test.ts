@@ -68,9 +68,15 @@ const TRITON_SAMPLES: Samples = {
     `model_warmup { name: "w" batch_size: 1 ${WARMUP} }`,
     'model_operations { op_library_filename: "l" }',
     'model_transaction_policy { decoupled: true }',
-    'model_repository_agents { agents { name: "a" } }',
+    'model_repository_agents { agents { name: "checksum" } }',
     'response_cache { enable: true }',
     'model_metrics { metric_control { metric_identifier { family: "f" } } }',
+  ],
+  ModelRepositoryAgents: ['model_repository_agents { @ }', 'agents { name: "checksum" }'],
+  'ModelRepositoryAgents.Agent': [
+    'model_repository_agents { agents { @ } }',
+    'name: "checksum"',
+    `parameters { key: "MD5:f" value: "${'0'.repeat(32)}" } name: "checksum"`,
   ],
   ModelVersionPolicy: [
     'version_policy { @ }',

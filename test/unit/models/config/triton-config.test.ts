@@ -286,10 +286,6 @@ test('fails a model for unsupported settings and names them', () => {
       'model_operations { op_library_filename: "a.so" }',
       'model_operations: custom operator libraries are',
     ],
-    [
-      'model_repository_agents { agents { name: "checksum" } }',
-      'model_repository_agents: repository agents are',
-    ],
     ['response_cache { enable: true }', 'response_cache: the response cache is'],
     [
       'model_transaction_policy { decoupled: true }',
@@ -322,6 +318,36 @@ test('fails a model for unsupported settings and names them', () => {
     assert.equal(first?.replace(/^1:\d+: /, ''), `${expected} not supported yet`);
     assert.deepEqual(more, []);
   }
+});
+
+test('names what is wrong with an agent', () => {
+  const sum = 'd726e132f91f16ae94703a96654f0f5e';
+  const agent = (parameters: string): string =>
+    `model_repository_agents { agents { name: "checksum" ${parameters} } }`;
+  const cases: readonly (readonly [string, string])[] = [
+    [
+      'model_repository_agents { agents { name: "a" } }',
+      'name: expected the agent checksum, got "a"',
+    ],
+    [
+      agent(`parameters { key: "SHA1:a" value: "${sum}" }`),
+      'parameters: expected the key MD5:<file> or SHA256:<file>, got "SHA1:a"',
+    ],
+    [
+      agent(`parameters { key: "MD5:" value: "${sum}" }`),
+      'parameters: expected the key MD5:<file> or SHA256:<file>, got "MD5:"',
+    ],
+    [
+      agent('parameters { key: "MD5:a" value: "12" }'),
+      'parameters: expected 32 hex digits for "MD5:a", got "12"',
+    ],
+  ];
+  for (const [text, expected] of cases) {
+    const [first, ...more] = problemsOf(text);
+    assert.equal(first?.replace(/^1:\d+: /, ''), expected);
+    assert.deepEqual(more, []);
+  }
+  assert.deepEqual(problemsOf(agent(`parameters { key: "MD5:a" value: "${sum}" }`)), []);
 });
 
 test('accepts disabled settings, and warns about settings without effect', () => {

@@ -9,7 +9,7 @@ import { MODELS_MAX } from '../../../base/limits.js';
 import { echo } from '../../../base/text.js';
 import { read } from '../../../protobuf/schema.js';
 import { readConfigText } from '../../../protobuf/text-format.js';
-import { readLabels } from '../../config/label-file.js';
+import { readLabels } from '../../config/files/label-file.js';
 import { modelFileOf, stemOf, TENSORRT_PLATFORM } from '../../../importers/run/model-files.js';
 import { NULL_BACKEND, TENSORRT_BACKEND } from '../../config/triton-checks.js';
 import { parseTritonConfig, versionPolicyOf } from '../../config/triton-config.js';

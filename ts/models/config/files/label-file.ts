@@ -1,12 +1,13 @@
 // The label files that a Triton model configuration names: one label per line, by index. Control
 // plane; reads only files of the model's folder. Source: v2-protocol.md 2 (classification), 3
 // (label_filename).
-import { readFile, realpath, stat } from 'node:fs/promises';
-import { isAbsolute, join, sep } from 'node:path';
-import { echo } from '../../base/text.js';
-import { read } from '../../protobuf/schema.js';
-import type { TritonConfig } from './types.js';
-import type { ConfigProblem } from '../../protobuf/problem.js';
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { echo } from '../../../base/text.js';
+import { read } from '../../../protobuf/schema.js';
+import type { TritonConfig } from '../types.js';
+import { pathBelow } from './path-below.js';
+import type { ConfigProblem } from '../../../protobuf/problem.js';
 
 export const LABEL_BYTES_MAX = 16_777_216;
 
@@ -37,11 +38,9 @@ export async function readLabels(modelFolder: string, config: TritonConfig): Pro
 /** Returns the labels, or a problem. */
 async function readOne(modelFolder: string, name: string): Promise<readonly string[] | string> {
   const outside = `label_filename: expected a file in the model's folder, got ${echo(name)}`;
-  if (isAbsolute(name) || name.includes('\0') || name.split(/[\\/]/).includes('..')) return outside;
   try {
-    const folder = await realpath(modelFolder);
-    const path = await realpath(join(folder, name));
-    if (!path.startsWith(folder + sep)) return outside;
+    const path = await pathBelow(modelFolder, name);
+    if (path === undefined) return outside;
     // Opening a pipe would block forever.
     const stats = await stat(path);
     if (!stats.isFile()) return 'label_filename: expected a file';

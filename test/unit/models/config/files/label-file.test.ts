@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { mkdirSync, symlinkSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { LABEL_BYTES_MAX, readLabels } from '../../../../ts/models/config/label-file.js';
-import type { TritonConfig } from '../../../../ts/models/config/types.js';
-import { filledFolder } from '../../temp-folder.js';
+import { LABEL_BYTES_MAX, readLabels } from '../../../../../ts/models/config/files/label-file.js';
+import type { TritonConfig } from '../../../../../ts/models/config/types.js';
+import { filledFolder } from '../../../temp-folder.js';
 
 function config(...files: readonly string[]): TritonConfig {
   return { output: files.map((file, i) => ({ name: `y${i}`, label_filename: file })) };
