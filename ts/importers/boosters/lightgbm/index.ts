@@ -1,10 +1,12 @@
 // Lowers a model that LightGBM has saved. All numbers are doubles, as in LightGBM. Importer's
 // worker thread; pure. Source: LightGBM's src/objective: ConvertOutput; src/boosting/
 // gbdt_prediction.cpp.
+import type { BoosterAnswer } from '../../../model/booster-answer.js';
 import { call, columnRef, constant, type Expression, PlanBuilder } from '../../plan/builder.js';
 import { addForest } from '../../plan/forest.js';
 import { greatestOf } from '../../plan/xgboost/scores.js';
 import { addClassLabel } from '../classes.js';
+import { addFilOutput } from '../fil.js';
 import type { Lowered } from '../lowered.js';
 import { addOutput, MARGIN, PREDICT } from '../outputs.js';
 import { lightgbmFields } from './fields.js';
@@ -14,8 +16,10 @@ import { treesOf } from './trees.js';
 const PLACE = 'booster';
 
 /** Errors: RangeError saying what is broken or not supported. */
-export function lowerLightgbm(text: string): Lowered {
-  const model = readLightgbm(text);
+export function lowerLightgbm(text: string, answer?: BoosterAnswer): Lowered {
+  const read = readLightgbm(text);
+  // FIL knows no values of categories, only their numbers.
+  const model = answer?.server === 'fil' ? { ...read, pandas: [] } : read;
   const builder = new PlanBuilder('lightgbm', `LightGBM, format ${model.version}`);
   const fields = lightgbmFields(builder, model);
   builder.matrix = fields.matrix;
@@ -31,11 +35,16 @@ export function lowerLightgbm(text: string): Lowered {
     addForest(builder, { ...fields.features(), ...forest, values }, PLACE);
     return columnRef(values);
   });
-  addAnswers(builder, model, scores);
+  addAnswers(builder, model, scores, answer);
   return { plan: builder.finish(), warnings: fields.warnings };
 }
 
-function addAnswers(builder: PlanBuilder, model: LightgbmModel, scores: readonly Expression[]) {
+function addAnswers(
+  builder: PlanBuilder,
+  model: LightgbmModel,
+  scores: readonly Expression[],
+  asked: BoosterAnswer | undefined,
+): void {
   const [objective = '', ...words] = model.objective.split(' ');
   const rounds = model.trees.length / model.classes;
   const means = scores.map((score, i) => {
@@ -43,6 +52,10 @@ function addAnswers(builder: PlanBuilder, model: LightgbmModel, scores: readonly
     return columnRef(builder.derive(`score ${i}`, 'double', mean, PLACE));
   });
   const answers = answersOf(builder, objective, words, means);
+  if (asked?.server === 'fil') {
+    addFilOutput(builder, answers, asked, PLACE);
+    return;
+  }
   addOutput(builder, PREDICT, 'double', answers, { place: PLACE });
   addOutput(builder, MARGIN, 'double', scores, { place: PLACE, extra: true });
   const [answer] = answers;

@@ -11,6 +11,7 @@ import { read } from '../../../protobuf/schema.js';
 import { readConfigText } from '../../../protobuf/text-format.js';
 import { readLabels } from '../../config/label-file.js';
 import { modelFileOf, stemOf, TENSORRT_PLATFORM } from '../../../importers/run/model-files.js';
+import { FIL_BACKEND, filFile, isFil } from '../../config/boosters/fil.js';
 import { NULL_BACKEND, TENSORRT_BACKEND } from '../../config/triton-checks.js';
 import { parseTritonConfig, versionPolicyOf } from '../../config/triton-config.js';
 import type { TritonConfigResult } from '../../config/triton-config.js';
@@ -345,15 +346,18 @@ function digest(parts: readonly string[]): string {
 /** Returns undefined if versions have no file. */
 function configuredFile(config: TritonConfig | undefined): string | undefined {
   if (config?.['backend'] === NULL_BACKEND) return undefined;
-  const standard = configuredPlatform(config) === TENSORRT_PLATFORM ? TENSORRT_FILE : ONNX_FILE;
+  const isTensorRt = configuredPlatform(config) === TENSORRT_PLATFORM;
+  const own = config !== undefined && isFil(config) ? filFile(config) : undefined;
+  const standard = own ?? (isTensorRt ? TENSORRT_FILE : ONNX_FILE);
   return String(config?.['default_model_filename'] || standard);
 }
 
 /** The platform that the configuration states; "" = none. */
 function configuredPlatform(config: TritonConfig | undefined): string {
   const platform = read.text(config ?? {}, 'platform');
-  const isTensorRt = platform === '' && read.text(config ?? {}, 'backend') === TENSORRT_BACKEND;
-  return isTensorRt ? TENSORRT_PLATFORM : platform;
+  if (platform !== '') return platform;
+  if (isFil(config)) return FIL_BACKEND;
+  return read.text(config ?? {}, 'backend') === TENSORRT_BACKEND ? TENSORRT_PLATFORM : '';
 }
 
 export function unreadable(path: string, error: Error): SourceScan {

@@ -8,6 +8,7 @@ import { ONNX_FILE } from '../../../base/file-names.js';
 import { invalidArgument } from '../../../base/errors.js';
 import { MODEL_NAME_BYTES_MAX, VERSIONS_MAX } from '../../../base/limits.js';
 import type { BatchingParameters } from '../../../model/batching-parameters.js';
+import { filAnswer } from '../../config/boosters/fil.js';
 import type { TritonConfig } from '../../config/types.js';
 import type { Labels } from '../labels.js';
 import {
@@ -294,11 +295,13 @@ export function tabularSettingsOf(
 ): Omit<TabularImporterSpec, 'format'> {
   const { config } = model.config;
   const wanted = parameterOf(config, VERIFICATION_PARAMETER);
+  const answer = filAnswer(config);
   return {
     schema: schemaOf(model, version),
     timezone: parameterOf(config, TIMEZONE_PARAMETER),
     ansi: parameterOf(config, ANSI_PARAMETER),
     verification: VERIFICATION_MODES.find((mode) => mode === wanted) ?? 'fail',
+    ...(answer === undefined ? {} : { answer }),
   };
 }
 
