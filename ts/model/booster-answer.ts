@@ -13,7 +13,12 @@ export interface FilAnswer {
   readonly hasBoth: boolean;
 }
 
-export type BoosterAnswer = FilAnswer;
+/** MLServer: matrices, and classes of classifiers. */
+export interface MlserverAnswer {
+  readonly server: 'mlserver';
+}
+
+export type BoosterAnswer = FilAnswer | MlserverAnswer;
 
 export const FIL_INPUT = 'input__0';
 export const FIL_OUTPUT = 'output__0';

@@ -4,6 +4,7 @@
 import { FIL_OUTPUT, type FilAnswer } from '../../model/booster-answer.js';
 import { call, columnRef, type Expression, type PlanBuilder } from '../plan/builder.js';
 import { cast, float, greatestOf } from '../plan/xgboost/scores.js';
+import { addMatrix } from './outputs.js';
 
 /** `values`: one number, which may be the probability of class 1, or one for each class. */
 export function addFilOutput(
@@ -16,10 +17,7 @@ export function addFilOutput(
     columnRef(builder.derive(`value ${i}`, 'float', cast(value, 'float'), place)),
   );
   const answers = answersOf(builder, floats, answer, place);
-  const list = call('sql.array', ...answers);
-  const column = builder.derive(FIL_OUTPUT, 'list', list, place, 'float');
-  const size = answers.length;
-  builder.output({ name: FIL_OUTPUT, column, type: 'list', element: 'float', size });
+  addMatrix(builder, FIL_OUTPUT, 'float', answers, { place });
 }
 
 function answersOf(

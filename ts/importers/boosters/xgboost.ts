@@ -27,6 +27,7 @@ import { boosterWithin } from '../plan/xgboost/rounds.js';
 import { addClassLabel, classesOf } from './classes.js';
 import { addFilOutput } from './fil.js';
 import type { Lowered } from './lowered.js';
+import { addMlserverOutputs } from './mlserver.js';
 import { addOutput, MARGIN, PREDICT } from './outputs.js';
 import { xgboostFields } from './xgboost-fields.js';
 
@@ -65,6 +66,10 @@ function addAnswers(
   );
   if (answer?.server === 'fil') {
     addFilOutput(builder, valuesOf(builder, objective, margins), answer, PLACE);
+    return;
+  }
+  if (answer?.server === 'mlserver') {
+    addMlserverOutputs(builder, booster, valuesOf(builder, objective, margins), PLACE);
     return;
   }
   const extra = { place: PLACE, extra: true };

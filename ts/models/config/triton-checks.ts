@@ -182,7 +182,8 @@ class Check {
     }
     const backend = read.text(config, 'backend');
     const platform = read.text(config, 'platform');
-    const platforms = backend === '' ? Object.values(BACKENDS).flat() : BACKENDS[backend];
+    const all = [...new Set(Object.values(BACKENDS).flat())];
+    const platforms = backend === '' ? all : BACKENDS[backend];
     if (platforms === undefined) {
       const known = Object.keys(BACKENDS)
         .filter((one) => one !== NULL_BACKEND)

@@ -8,7 +8,7 @@ import { greatestOf } from '../../plan/xgboost/scores.js';
 import { addClassLabel } from '../classes.js';
 import { addFilOutput } from '../fil.js';
 import type { Lowered } from '../lowered.js';
-import { addOutput, MARGIN, PREDICT } from '../outputs.js';
+import { addMatrix, addOutput, MARGIN, PREDICT } from '../outputs.js';
 import { lightgbmFields } from './fields.js';
 import { type LightgbmModel, readLightgbm } from './text.js';
 import { treesOf } from './trees.js';
@@ -54,6 +54,10 @@ function addAnswers(
   const answers = answersOf(builder, objective, words, means);
   if (asked?.server === 'fil') {
     addFilOutput(builder, answers, asked, PLACE);
+    return;
+  }
+  if (asked?.server === 'mlserver') {
+    addMatrix(builder, PREDICT, 'double', answers, { place: PLACE });
     return;
   }
   addOutput(builder, PREDICT, 'double', answers, { place: PLACE });
