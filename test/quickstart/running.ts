@@ -36,7 +36,7 @@ const PROGRAMS = {
 };
 const MARK = '@@ next block';
 /** In the order of docs/guides/quickstart.md. */
-export const LIBRARIES = ['keras', 'sklearn', 'torch', 'pyspark'] as const;
+export const LIBRARIES = ['keras', 'sklearn', 'torch', 'pyspark', 'xgboost', 'lightgbm'] as const;
 export type Library = (typeof LIBRARIES)[number];
 
 /** The library with which a block makes its model. */
@@ -135,6 +135,8 @@ export class QuickStarts {
       keras: 'tensorflow-env.sh',
       sklearn: 'quickstart-env.sh',
       pyspark: 'tabular-env.sh',
+      xgboost: 'trees-env.sh',
+      lightgbm: 'trees-env.sh',
     };
     const { lines, missing } = fromScript(scripts[library]);
     return { folder: join(lines[0] ?? '', 'bin'), missing };

@@ -31,7 +31,10 @@ function answersOf(
     return isClass ? [cast(greatestOf(builder, values, place), 'float')] : values;
   }
   if (isClass) {
-    return [call('sql.case', call('sql.greater', value, float(threshold)), float(1), float(0))];
+    // NaN is above every number for the plan, and below for FIL.
+    const isAbove = call('sql.greater', value, float(threshold));
+    const cases = [call('sql.isnan', value), float(0), isAbove, float(1), float(0)];
+    return [call('sql.case', ...cases)];
   }
   return hasBoth ? [cast(call('sql.subtract', float(1), value), 'float'), value] : values;
 }

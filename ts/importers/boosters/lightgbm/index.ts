@@ -10,6 +10,7 @@ import { addFilOutput } from '../fil.js';
 import type { Lowered } from '../lowered.js';
 import { addMatrix, addOutput, MARGIN, PREDICT } from '../outputs.js';
 import { lightgbmFields } from './fields.js';
+import { linearScore } from './linear.js';
 import { type LightgbmModel, readLightgbm } from './text.js';
 import { treesOf } from './trees.js';
 
@@ -23,14 +24,16 @@ export function lowerLightgbm(text: string, answer?: BoosterAnswer): Lowered {
   const builder = new PlanBuilder('lightgbm', `LightGBM, format ${model.version}`);
   const fields = lightgbmFields(builder, model);
   builder.matrix = fields.matrix;
-  const forests = Array.from({ length: model.classes }, (_, group) =>
-    treesOf(
-      model.trees.filter((__, i) => i % model.classes === group),
-      fields.columnOf,
-    ),
+  const groups = Array.from({ length: model.classes }, (_, group) =>
+    model.trees.filter((__, i) => i % model.classes === group),
   );
+  const forests = groups.map((trees) => treesOf(trees, fields.columnOf));
   const scores = forests.map((forest, group): Expression => {
     if (forest.roots.length === 0) return constant(0);
+    const trees = groups[group] ?? [];
+    if (trees.some(({ linear }) => linear !== undefined)) {
+      return linearScore(builder, trees, forest, fields);
+    }
     const values = builder.column(`sum of class ${group}`, 'double');
     addForest(builder, { ...fields.features(), ...forest, values }, PLACE);
     return columnRef(values);
