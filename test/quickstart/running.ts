@@ -132,13 +132,14 @@ export class QuickStarts {
       return { folder: '', missing: 'no java here; Debian has it in default-jdk-headless' };
     }
     const scripts = {
-      keras: 'tensorflow-env.sh',
-      sklearn: 'quickstart-env.sh',
-      pyspark: 'tabular-env.sh',
-      xgboost: 'trees-env.sh',
-      lightgbm: 'trees-env.sh',
-    };
-    const { lines, missing } = fromScript(scripts[library]);
+      keras: ['tensorflow-env.sh'],
+      sklearn: ['quickstart-env.sh'],
+      pyspark: ['tabular-env.sh'],
+      xgboost: ['quickstart-env.sh', 'trees'],
+      lightgbm: ['quickstart-env.sh', 'trees'],
+    } as const;
+    const [script, ...args] = scripts[library];
+    const { lines, missing } = fromScript(script, ...args);
     return { folder: join(lines[0] ?? '', 'bin'), missing };
   }
 

@@ -15,7 +15,7 @@ export interface LightgbmTree {
   /** Set i has the words [bounds[i], bounds[i + 1]) of 32 bits. */
   readonly bounds: Int32Array;
   readonly words: Float64Array;
-  /** A linear tree: leaf i adds features[at] * factors[at] to its constant, at offsets[i] and on. */
+  /** A linear tree: leaf i adds features[at] * factors[at] to its constant, from offsets[i] on. */
   readonly linear?: {
     readonly constants: Float64Array;
     readonly offsets: Int32Array;
