@@ -118,14 +118,20 @@ export function fieldLines(schema, table) {
 }
 
 function parameterLines(rows) {
+  return [
+    ...rowLines(rows),
+    '| `session.*` | works | those of [the table](../reference/runtime-options.md#session-options); others are refused |',
+    '| others | no effect | |',
+  ];
+}
+
+function rowLines(rows) {
   const isPlain = ({ state, note }) => state === 'works' && note === '';
   const plain = Object.keys(rows).filter((name) => isPlain(rows[name]));
   const others = Object.entries(rows).filter(([, row]) => !isPlain(row));
   return [
     `| ${plain.map((name) => `\`${name}\``).join(', ')} | works | |`,
     ...others.map(([name, { state, note }]) => `| \`${name}\` | ${state} | ${cell(note)} |`),
-    '| `session.*` | works | those of [the table](../reference/runtime-options.md#session-options); others are refused |',
-    '| others | no effect | |',
   ];
 }
 
@@ -184,6 +190,7 @@ export function pageBlocks(tables) {
       fields: [
         fieldTable('`config.pbtxt`', fieldLines(tables.MODEL_CONFIG, tables.TRITON_FIELDS)),
         fieldTable('`parameters`', parameterLines(tables.TRITON_PARAMETERS)),
+        fieldTable('`parameters` with `backend: "fil"`', rowLines(tables.FIL_PARAMETERS)),
       ].join('\n\n'),
     },
   };

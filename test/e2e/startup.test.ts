@@ -248,7 +248,7 @@ describe('start', () => {
       ['ensemble', 'platform: ensembles are not supported yet'],
       [
         'python',
-        'backend: expected one of onnxruntime, tensorflow, tabular, tensorrt, got "python"',
+        'backend: expected one of onnxruntime, tensorflow, tabular, tensorrt, fil, got "python"',
       ],
       ['torch', 'got "pytorch_libtorch"'],
     ] as const) {

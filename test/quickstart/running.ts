@@ -36,7 +36,7 @@ const PROGRAMS = {
 };
 const MARK = '@@ next block';
 /** In the order of docs/guides/quickstart.md. */
-export const LIBRARIES = ['keras', 'sklearn', 'torch', 'pyspark'] as const;
+export const LIBRARIES = ['keras', 'sklearn', 'torch', 'pyspark', 'xgboost', 'lightgbm'] as const;
 export type Library = (typeof LIBRARIES)[number];
 
 /** The library with which a block makes its model. */
@@ -132,11 +132,14 @@ export class QuickStarts {
       return { folder: '', missing: 'no java here; Debian has it in default-jdk-headless' };
     }
     const scripts = {
-      keras: 'tensorflow-env.sh',
-      sklearn: 'quickstart-env.sh',
-      pyspark: 'tabular-env.sh',
-    };
-    const { lines, missing } = fromScript(scripts[library]);
+      keras: ['tensorflow-env.sh'],
+      sklearn: ['quickstart-env.sh'],
+      pyspark: ['tabular-env.sh'],
+      xgboost: ['quickstart-env.sh', 'trees'],
+      lightgbm: ['quickstart-env.sh', 'trees'],
+    } as const;
+    const [script, ...args] = scripts[library];
+    const { lines, missing } = fromScript(script, ...args);
     return { folder: join(lines[0] ?? '', 'bin'), missing };
   }
 

@@ -2,6 +2,7 @@
 // here; the per-request calls are in ts/engine/link.ts.
 import type { ServalError } from '../base/errors.js';
 import type * as engine from '../base/generated/engine.js';
+import type { BoosterAnswer } from './booster-answer.js';
 import type { VerificationMode } from './platforms.js';
 import type { MessageProtocol } from './request-kinds.js';
 import type { SignatureDefs, TableDoc } from './snapshot.js';
@@ -53,6 +54,8 @@ export interface TabularImporterSpec {
    * "true" or "false": whether Spark's SQL is ANSI; "" = the default of the model's Spark version.
    */
   readonly ansi: string;
+  /** Absent: a booster answers as its library does. */
+  readonly answer?: BoosterAnswer;
 }
 
 /** Runs sessions in a separate process. */

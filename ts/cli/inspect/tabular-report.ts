@@ -43,9 +43,9 @@ export async function withImported<T>(
   use: (table: ImportedTabular) => T,
 ): Promise<T> {
   const format = tabularFormat(version.format) ?? 'archive';
-  const { schema, timezone, ansi } = tabularSettingsOf(model, version);
+  const { verification: _, ...settings } = tabularSettingsOf(model, version);
   const { model: table, temporaryFolder } = await importInThread(
-    { format, path: version.path, schema, timezone, ansi, cacheFolder: '' },
+    { format, path: version.path, ...settings, cacheFolder: '' },
     { programVersion: servalVersion() },
   );
   try {

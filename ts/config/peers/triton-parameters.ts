@@ -29,6 +29,25 @@ export const TRITON_PARAMETERS: Readonly<Record<string, FieldRow>> = {
   ...works('min_idle_seconds'),
 };
 
+const ONE_LAYOUT = noEffect('forests have one layout, and run on CPUs');
+const ON_CPUS = noEffect('forests run on CPUs');
+
+/** Parameters of the FIL backend only. */
+export const FIL_PARAMETERS: Readonly<Record<string, FieldRow>> = {
+  model_type: worksBut('xgboost, xgboost_json, xgboost_ubj, lightgbm; the content decides'),
+  ...works('is_classifier', 'output_class', 'predict_proba', 'threshold'),
+  xgboost_allow_unknown_field: noEffect('fields that a file need not have are always ignored'),
+  storage_type: ONE_LAYOUT,
+  algo: ONE_LAYOUT,
+  layout: ONE_LAYOUT,
+  blocks_per_sm: ON_CPUS,
+  threads_per_tree: ON_CPUS,
+  chunk_size: ON_CPUS,
+  transfer_threshold: ON_CPUS,
+  use_experimental_optimizations: noEffect('all optimizations are always on'),
+  cpu_nthread: ONE_POOL,
+};
+
 /** Parameters of the null backend only. */
 export const NULL_PARAMETERS: Readonly<Record<string, FieldRow>> = works('mode', 'delay_us');
 

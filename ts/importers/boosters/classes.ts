@@ -1,6 +1,7 @@
 // The class that a classifier answers with, as an additional output. Importer's worker thread;
 // pure.
-import type { Expression, PlanBuilder } from '../plan/builder.js';
+import { columnRef, type Expression, type PlanBuilder } from '../plan/builder.js';
+import type { Type } from '../plan/generated/plan.js';
 import { addPick } from '../plan/forest.js';
 import type { Booster } from '../plan/xgboost/booster.js';
 import { cast } from '../plan/xgboost/scores.js';
@@ -40,10 +41,18 @@ export function addClassLabel(
   classes: readonly (string | number)[] | undefined,
   place: string,
 ): void {
-  if (classes === undefined) {
-    addOutput(builder, LABEL, 'int64', [cast(number, 'bigint')], { place, extra: true });
-    return;
-  }
+  const { type, value } = classColumn(builder, number, classes, place);
+  addOutput(builder, LABEL, type, [value], { place, extra: true });
+}
+
+/** The class that has this number. */
+export function classColumn(
+  builder: PlanBuilder,
+  number: Expression,
+  classes: readonly (string | number)[] | undefined,
+  place: string,
+): { readonly type: Type; readonly value: Expression } {
+  if (classes === undefined) return { type: 'int64', value: cast(number, 'bigint') };
   const index = builder.derive('number of the class', 'int32', cast(number, 'int'), place);
   const isText = classes.every((one) => typeof one === 'string');
   const column = builder.column(LABEL, isText ? 'string' : 'int32');
@@ -51,5 +60,5 @@ export function addClassLabel(
     ? { texts: classes.map(String) }
     : { integers: Int32Array.from(classes, Number) };
   addPick(builder, index, table, column, place);
-  builder.output({ name: LABEL, column, type: builder.typeOf(column), extra: true });
+  return { type: builder.typeOf(column), value: columnRef(column) };
 }

@@ -2,6 +2,8 @@
 import { readFile, stat } from 'node:fs/promises';
 import { modelInvalid, reasonOf, ServalError } from '../../base/errors.js';
 import { BOOSTER_BYTES_MAX } from '../../base/limits.js';
+import type { BoosterAnswer } from '../../model/booster-answer.js';
+import type { TabularSettings } from '../plan/imported.js';
 import { readBooster } from '../plan/xgboost/booster.js';
 import { type BoosterKind, boosterKind } from './detect.js';
 import { lowerLightgbm } from './lightgbm/index.js';
@@ -14,23 +16,26 @@ const NAMES: Readonly<Record<BoosterKind, string>> = {
 };
 
 /** Errors: ServalError MODEL_INVALID: too large, no booster, what is broken of it. */
-export async function importBooster(path: string): Promise<Lowered> {
+export async function importBooster(
+  path: string,
+  { answer }: Pick<TabularSettings, 'answer'> = {},
+): Promise<Lowered> {
   const { size } = await stat(path);
   if (size > BOOSTER_BYTES_MAX) {
     throw modelInvalid(path, `expected at most ${BOOSTER_BYTES_MAX} bytes, got ${size}`);
   }
-  return importBytes(await readFile(path), path);
+  return importBytes(await readFile(path), path, answer);
 }
 
 /** Same as importBooster(), of the file's bytes. */
-export function importBytes(bytes: Buffer, path: string): Lowered {
+export function importBytes(bytes: Buffer, path: string, answer?: BoosterAnswer): Lowered {
   const kind = boosterKind(bytes);
   if (kind === undefined) {
     throw modelInvalid(path, 'expected a model that XGBoost or LightGBM has saved');
   }
   try {
-    if (kind === 'xgboost') return lowerXgboost(readBooster(bytes));
-    return lowerLightgbm(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    if (kind === 'xgboost') return lowerXgboost(readBooster(bytes), answer);
+    return lowerLightgbm(new TextDecoder('utf-8', { fatal: true }).decode(bytes), answer);
   } catch (error) {
     if (error instanceof ServalError) throw error;
     throw modelInvalid(path, `${NAMES[kind]}: ${reasonOf(error)}`);

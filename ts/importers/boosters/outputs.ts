@@ -27,6 +27,18 @@ export function addOutput(
     builder.output({ name, column, type, ...shown });
     return;
   }
+  addMatrix(builder, name, type, values, { place, extra });
+}
+
+/** Same as addOutput(), but a list for one value too: the response is a matrix. */
+export function addMatrix(
+  builder: PlanBuilder,
+  name: string,
+  type: Type,
+  values: readonly Expression[],
+  { place, extra = false }: { readonly place: string; readonly extra?: boolean },
+): void {
+  const shown = extra ? { extra } : {};
   const column = builder.derive(name, 'list', call('sql.array', ...values), place, type);
   builder.output({ name, column, type: 'list', element: type, size: values.length, ...shown });
 }

@@ -10,6 +10,7 @@ import {
   type Expression,
   PlanBuilder,
 } from '../plan/builder.js';
+import type { BoosterAnswer } from '../../model/booster-answer.js';
 import type { Booster } from '../plan/xgboost/booster.js';
 import {
   baseMargins,
@@ -24,7 +25,9 @@ import {
 } from '../plan/xgboost/scores.js';
 import { boosterWithin } from '../plan/xgboost/rounds.js';
 import { addClassLabel, classesOf } from './classes.js';
+import { addFilOutput } from './fil.js';
 import type { Lowered } from './lowered.js';
+import { addMlserverOutputs } from './mlserver.js';
 import { addOutput, MARGIN, PREDICT } from './outputs.js';
 import { xgboostFields } from './xgboost-fields.js';
 
@@ -33,9 +36,11 @@ const HINGE = 'binary:hinge';
 const SOFTMAX: readonly string[] = ['multi:softprob', 'multi:softmax'];
 
 /** Errors: RangeError saying what is broken or not supported. */
-export function lowerXgboost(read: Booster): Lowered {
+export function lowerXgboost(read: Booster, answer?: BoosterAnswer): Lowered {
   const warnings: string[] = [];
-  const { booster, warning } = boosterWithin(read);
+  // FIL knows no values of categories, only their numbers.
+  const known = answer?.server === 'fil' ? { ...read, categories: [] } : read;
+  const { booster, warning } = boosterWithin(known);
   if (warning !== undefined) warnings.push(warning);
   const version = booster.version === undefined ? '' : ` ${booster.version}`;
   const builder = new PlanBuilder('xgboost', `XGBoost${version}`);
@@ -45,45 +50,62 @@ export function lowerXgboost(read: Booster): Lowered {
     booster.linear === undefined
       ? boosterScores(builder, booster, columns, PLACE, categories)
       : linearScores(builder, booster, booster.linear, columns);
-  addAnswers(builder, booster, scores);
+  addAnswers(builder, booster, scores, answer);
   return { plan: builder.finish(), warnings };
 }
 
-function addAnswers(builder: PlanBuilder, booster: Booster, scores: readonly Expression[]): void {
+function addAnswers(
+  builder: PlanBuilder,
+  booster: Booster,
+  scores: readonly Expression[],
+  answer: BoosterAnswer | undefined,
+): void {
   const { objective } = booster;
   const margins = scores.map((score, i) =>
     columnRef(builder.derive(`score ${i}`, 'float', score, PLACE)),
   );
+  if (answer?.server === 'fil') {
+    addFilOutput(builder, valuesOf(builder, objective, margins), answer, PLACE);
+    return;
+  }
+  if (answer?.server === 'mlserver') {
+    addMlserverOutputs(builder, booster, valuesOf(builder, objective, margins), PLACE);
+    return;
+  }
   const extra = { place: PLACE, extra: true };
   const [first] = margins;
   if (SOFTMAX.includes(objective)) {
     const isClass = objective === 'multi:softmax';
     const best = greatestOf(builder, margins, PLACE);
-    const answer = isClass ? [cast(best, 'float')] : softmax(builder, margins, PLACE);
-    addOutput(builder, PREDICT, 'float', answer, { place: PLACE });
+    const shown = isClass ? [cast(best, 'float')] : valuesOf(builder, objective, margins);
+    addOutput(builder, PREDICT, 'float', shown, { place: PLACE });
     addOutput(builder, MARGIN, 'float', margins, extra);
     addClassLabel(builder, best, classesOf(booster, margins.length), PLACE);
     return;
   }
-  if (objective === HINGE) {
-    const answers = margins.map((margin) =>
-      call('sql.case', call('sql.greater', margin, float(0)), float(1), float(0)),
-    );
-    addOutput(builder, PREDICT, 'float', answers, { place: PLACE });
-    addOutput(builder, MARGIN, 'float', margins, extra);
-    return;
-  }
-  const answers = margins.map((margin) => {
-    const answer = transformed(objective, margin);
-    if (answer !== undefined) return answer;
-    throw new RangeError(`the objective '${objective}' is not supported`);
-  });
-  addOutput(builder, PREDICT, 'float', answers, { place: PLACE });
+  addOutput(builder, PREDICT, 'float', valuesOf(builder, objective, margins), { place: PLACE });
   addOutput(builder, MARGIN, 'float', margins, extra);
   if (objective !== 'binary:logistic' || first === undefined || margins.length > 1) return;
   const chosen = call('sql.greater', sigmoid(first), float(0.5));
   const label = call('sql.case', chosen, constant(1), constant(0));
   addClassLabel(builder, label, classesOf(booster, 2), PLACE);
+}
+
+/** The objective's function of the margins. Errors: RangeError: the objective is not known. */
+function valuesOf(
+  builder: PlanBuilder,
+  objective: string,
+  margins: readonly Expression[],
+): readonly Expression[] {
+  if (SOFTMAX.includes(objective)) return softmax(builder, margins, PLACE);
+  return margins.map((margin) => {
+    if (objective === HINGE) {
+      return call('sql.case', call('sql.greater', margin, float(0)), float(1), float(0));
+    }
+    const value = transformed(objective, margin);
+    if (value !== undefined) return value;
+    throw new RangeError(`the objective '${objective}' is not supported`);
+  });
 }
 
 /**

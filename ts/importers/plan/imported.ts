@@ -1,6 +1,7 @@
 // The result of importing a tabular model besides the plan's file: the facts for users and
 // documents. Plain data: it is posted from the importer's worker thread and kept in the model
 // cache.
+import type { BoosterAnswer } from '../../model/booster-answer.js';
 import type { Datatype } from '../../model/snapshot.js';
 import type { Block, Field, Output, Plan, Type } from './generated/plan.js';
 import { exampleValue } from './example-value.js';
@@ -16,6 +17,8 @@ export interface TabularSettings {
   readonly timezone: string;
   /** "true" or "false": whether Spark's SQL is ANSI; "" = as the model's version of Spark does. */
   readonly ansi: string;
+  /** Absent: a booster answers as its library does. */
+  readonly answer?: BoosterAnswer;
 }
 
 /** A field of requests or an output of responses. */

@@ -67,23 +67,24 @@ export async function importTabular(
 }
 
 async function lower(
-  { format, path, timezone, ansi }: TabularRequest,
+  { format, path, timezone, ansi, answer }: TabularRequest,
   importers: TabularImporters,
 ): Promise<Lowered & { format: ImportedFormat }> {
+  const settings = { timezone, ansi, ...(answer === undefined ? {} : { answer }) };
   if (format === 'booster') {
     const found = (await boosterAt(path)) ?? (await notABooster(path));
     const importer = await importers[found]();
-    return { format: found, ...(await importer(path, { timezone, ansi })) };
+    return { format: found, ...(await importer(path, settings)) };
   }
   if (format !== 'archive') {
     const importer = await importers[format]();
-    return { format, ...(await importer(path, { timezone, ansi })) };
+    return { format, ...(await importer(path, settings)) };
   }
   const files = await openModelFiles(path);
   try {
     const found = formatOf(files, path);
     const importer = await importers[found]();
-    return { format: found, ...(await importer(path, { timezone, ansi }, files)) };
+    return { format: found, ...(await importer(path, settings, files)) };
   } finally {
     await files.close();
   }

@@ -5,6 +5,7 @@ import { ErrorCode, ServalError } from '../../base/errors.js';
 import { isTabularImport, type ImportAnswer, type ImportRequest } from './importer.js';
 import type { Logger } from '../../base/logger.js';
 import type { EngineControl, LoadedModel, ModelSpec } from '../../model/engine-api.js';
+import { FIL_INPUT } from '../../model/booster-answer.js';
 import { withLoad } from '../../model/with-load.js';
 import {
   SAVED_MODEL_TAGS,
@@ -55,8 +56,8 @@ function requestOf(spec: ModelSpec, cacheFolder: string): ImportRequest {
     throw new ServalError(ErrorCode.Internal, 'an import without an importer or path');
   }
   if (importer.format !== 'tensorflow') {
-    const { format, schema, timezone, ansi } = importer;
-    return { format, path, schema, timezone, ansi, cacheFolder };
+    const { verification: _, ...asked } = importer;
+    return { ...asked, path, cacheFolder };
   }
   const {
     format,
@@ -126,6 +127,7 @@ async function loadTabular(
   await verifyTabular(engine, spec, loaded.handle, model, logger);
   return {
     ...loaded,
+    ...filSignatures(loaded, spec),
     producer: model.producer,
     found: { format: model.format, platform: TABULAR_PLATFORMS[model.format] },
     table: {
@@ -138,6 +140,30 @@ async function loadTabular(
         ),
       ),
     },
+  };
+}
+
+/** FIL's clients send all features as one matrix. */
+function filSignatures(
+  { signatures }: LoadedModel,
+  { importer }: ModelSpec,
+): Pick<LoadedModel, 'signatures'> {
+  if (importer?.format === 'tensorflow' || importer?.answer?.server !== 'fil') {
+    return { signatures };
+  }
+  return {
+    signatures: signatures.map((one) => {
+      const shape = [-1, one.inputs.length];
+      const symbols = shape.map(() => '');
+      const input = {
+        name: FIL_INPUT,
+        datatype: 'FP32',
+        shape,
+        symbols,
+        unknownRank: false,
+      } as const;
+      return { ...one, inputs: [input] };
+    }),
   };
 }
 

@@ -100,7 +100,7 @@ export function cacheKey(
 }
 
 function askedOf(request: ImportRequest): readonly unknown[] {
-  if (request.format !== 'tensorflow') return [request.timezone, request.ansi];
+  if (request.format !== 'tensorflow') return [request.timezone, request.ansi, request.answer];
   const { tags, inputs, outputs, first, signatures, allowRandom = true } = request;
   return [tags, inputs, outputs, first, signatures, allowRandom];
 }

@@ -60,6 +60,8 @@ const MAYBE_BOOSTER_EXTENSIONS: ReadonlySet<string> = new Set([
 const BOOSTER_STEMS: ReadonlySet<string> = new Set(['model', 'xgboost', 'lightgbm']);
 /** Such a model if the configuration names the file; other extensions may be ONNX models. */
 const NAMED_BOOSTER_EXTENSIONS: ReadonlySet<string> = new Set(['.json', '.txt', '.model']);
+/** Stands for a platform: the configuration says that the model is a booster. */
+export const ANY_BOOSTER = 'booster';
 /** Files that mark a folder as a SavedModel or a session bundle. */
 const FOLDER_MARKS: ReadonlySet<string> = new Set([
   ...SAVED_MODEL_FILES,
@@ -83,6 +85,7 @@ const NO_MODELS: ReadonlySet<string> = new Set([
   TRITON_CONFIG_FILE,
   'saved_model_config.pb',
   'schema.json',
+  'model-settings.json',
 ]);
 /** Known formats that cannot be loaded: loading them reports that, and what to do. */
 const REFUSED: ReadonlySet<string> = new Set(['.keras', '.h5', '.hdf5', '.tflite']);
@@ -172,9 +175,12 @@ export function findModelFile(
   if (names.includes(wanted)) {
     if (told !== undefined) return tabularFile(told, wanted);
     if (platform === TENSORRT_PLATFORM) return tensorRtFile(wanted);
-    if (NAMED_BOOSTER_EXTENSIONS.has(extname(wanted))) return boosterFile(wanted);
+    if (platform === ANY_BOOSTER || NAMED_BOOSTER_EXTENSIONS.has(extname(wanted))) {
+      return boosterFile(wanted);
+    }
     return modelFileOf(wanted) ?? { format: 'onnx', platform: ONNX_PLATFORM, name: wanted };
   }
+  if (platform === ANY_BOOSTER) return findBooster(names);
   if (names.some((name) => FOLDER_MARKS.has(name))) {
     return { format: 'tensorflow', platform: SAVED_MODEL_PLATFORM, name: '' };
   }

@@ -20,6 +20,7 @@ import { graphRows } from './graph-rows.js';
 import { openInputs, tensorrtProfiles } from './tensorrt-profiles.js';
 import { read } from '../../protobuf/schema.js';
 import type { MessageValue } from '../../protobuf/schema.js';
+import { isFil } from './boosters/fil.js';
 import { optionName } from './runtime-options.js';
 import { ANY_ROWS, NULL_BACKEND } from './triton-checks.js';
 import { datatypeOfConfig } from '../../model/datatype.js';
@@ -59,6 +60,8 @@ export function engineSettings(
     ...queueSettings(config),
     ...instanceSettings(config),
     ...tensorSettings(config, labels),
+    // The engine has an input for each feature, which it also reads from one matrix.
+    ...(isFil(config) ? { inputs: [] } : {}),
     ...(isTrue(parameter(config, 'extended_v2')) ? { extendedV2: true } : {}),
     ...isolationSettings(config),
     ...(isTrue(parameter(config, 'serval.retry')) ? { retry: true } : {}),

@@ -3,14 +3,17 @@
 // ONNX Runtime backend; v2-protocol.md 3, 10.
 import { TRITON_FIELDS } from '../../config/peers/triton-fields.js';
 import {
+  FIL_PARAMETERS,
   NULL_PARAMETERS,
   SESSION_PREFIX,
   TRITON_PARAMETERS,
 } from '../../config/peers/triton-parameters.js';
 import { MODEL_CONFIG } from '../../protobuf/generated/model-config.js';
 import { echo, meant, visible } from '../../base/text.js';
+import { CLASSIFIER_PARAMETERS, FIL_BACKEND, FIL_TYPES } from './boosters/fil.js';
 import { fieldNotes } from './field-notes.js';
 import { CHECKSUM_AGENT, agentsOf, checksumProblem } from './files/checksums.js';
+import type { FieldRow } from '../../config/peers/field-row.js';
 import { optionName, optionProblem } from './runtime-options.js';
 import {
   GRAPHS_MAX,
@@ -37,6 +40,7 @@ const BACKENDS: Readonly<Record<string, readonly string[]>> = {
   tensorflow: ['tensorflow_savedmodel', 'tensorflow_graphdef'],
   [TABULAR_BACKEND]: Object.values(TABULAR_PLATFORMS),
   [TENSORRT_BACKEND]: ['tensorrt_plan'],
+  [FIL_BACKEND]: [TABULAR_PLATFORMS.xgboost, TABULAR_PLATFORMS.lightgbm],
   [NULL_BACKEND]: [],
 };
 const IMAGE_DIMS = 3;
@@ -82,6 +86,30 @@ const PARAMETERS: Readonly<Record<string, TextRule>> = {
 const NULL_RULES: Readonly<Record<string, TextRule>> = {
   mode: oneOf('echo', 'delay', 'fail'),
   delay_us: whole(3_600_000_000),
+};
+
+const TREELITE = 'treelite_checkpoint';
+const FIL_RULES: Readonly<Record<string, TextRule>> = {
+  model_type: {
+    expected: FIL_TYPES.join(', '),
+    fits: (text) => FIL_TYPES.includes(text) || text === TREELITE,
+  },
+  is_classifier: bool(),
+  output_class: bool(),
+  predict_proba: bool(),
+  threshold: {
+    expected: 'a number',
+    fits: (text) => /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text),
+  },
+};
+/** Backend -> the rows and the formats of parameters that only it has. */
+const OWN_ROWS: Readonly<Record<string, Readonly<Record<string, FieldRow>>>> = {
+  [NULL_BACKEND]: NULL_PARAMETERS,
+  [FIL_BACKEND]: FIL_PARAMETERS,
+};
+const OWN_RULES: Readonly<Record<string, Readonly<Record<string, TextRule>>>> = {
+  [NULL_BACKEND]: NULL_RULES,
+  [FIL_BACKEND]: FIL_RULES,
 };
 
 function isGroup(text: string): boolean {
@@ -156,7 +184,8 @@ class Check {
     }
     const backend = read.text(config, 'backend');
     const platform = read.text(config, 'platform');
-    const platforms = backend === '' ? Object.values(BACKENDS).flat() : BACKENDS[backend];
+    const all = [...new Set(Object.values(BACKENDS).flat())];
+    const platforms = backend === '' ? all : BACKENDS[backend];
     if (platforms === undefined) {
       const known = Object.keys(BACKENDS)
         .filter((one) => one !== NULL_BACKEND)
@@ -400,9 +429,9 @@ class Check {
 
   parameters(): void {
     const parameters = read.child(this.#config, 'parameters') ?? {};
-    const isNull = read.text(this.#config, 'backend') === NULL_BACKEND;
-    const known = isNull ? { ...PARAMETERS, ...NULL_RULES } : PARAMETERS;
-    const rows = isNull ? { ...TRITON_PARAMETERS, ...NULL_PARAMETERS } : TRITON_PARAMETERS;
+    const backend = read.text(this.#config, 'backend');
+    const known = { ...PARAMETERS, ...OWN_RULES[backend] };
+    const rows = { ...TRITON_PARAMETERS, ...OWN_ROWS[backend] };
     for (const [name, parameter] of read.entries(this.#config, 'parameters')) {
       const text = read.text(parameter, 'string_value');
       const rule = Object.hasOwn(known, name) ? known[name] : undefined;
@@ -417,6 +446,25 @@ class Check {
     }
     this.#allowedRows(parameters);
     this.#isolation(parameters);
+    if (backend === FIL_BACKEND) this.#fil(parameters);
+  }
+
+  /** The answers of FIL have another meaning for classifiers. */
+  #fil(parameters: MessageValue): void {
+    const textOf = (one: string): string => read.text(read.child(parameters, one), 'string_value');
+    if (textOf('model_type') === TREELITE) {
+      const way = 'save the model with its own library, or export it to ONNX';
+      this.#problem(parameters, 'model_type', `Treelite checkpoints are not supported: ${way}`);
+    }
+    const [name] = CLASSIFIER_PARAMETERS;
+    const [now = '', before = ''] = CLASSIFIER_PARAMETERS.map((one) =>
+      textOf(one).toLowerCase().replace('1', 'true').replace('0', 'false'),
+    );
+    if (now === '' && before === '') {
+      this.#problem(this.#config, 'parameters', `expected ${name}, true or false, got none`);
+    } else if (now !== '' && before !== '' && now !== before) {
+      this.#problem(parameters, name, 'expected the same as output_class, its former name');
+    }
   }
 
   #isolation(parameters: MessageValue): void {

@@ -8,7 +8,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { importBooster } from '../../../../ts/importers/boosters/index.js';
-import { runPlan } from '../../../unit/importers/plan/run-plan.js';
+import type { Plan } from '../../../../ts/importers/plan/generated/plan.js';
+import { type GivenColumn, runPlan } from '../../../unit/importers/plan/run-plan.js';
 import { goldenFolder } from '../../golden-folder.js';
 
 type Answer = number | readonly number[];
@@ -37,6 +38,9 @@ describe('boosters against their libraries', { skip: folder === undefined && NO_
     const golden = read(`${name}.json`) as Case;
     for (const file of golden.files) {
       test(file, async () => check(name, join(folder, file), golden));
+      if (name.endsWith('-frame') || name.endsWith('-softmax')) continue;
+      test(`${file}, in the form of Triton's FIL backend`, async () =>
+        checkFil(join(folder, file), golden));
     }
   }
 });
@@ -47,23 +51,58 @@ async function check(name: string, path: string, golden: Case): Promise<void> {
     plan.fields.map((field) => field.name),
     Object.keys(golden.columns),
   );
-  const given = Object.entries(golden.columns).map(([column, values]) => {
-    const type = plan.fields.find((field) => field.name === column)?.type ?? 'any';
-    return [column, { type, values: values.map((value) => valueOf(value, type)) }] as const;
-  });
   const rows = golden.predict.length;
-  const { columns } = runPlan(plan, Object.fromEntries(given), { rows });
+  const { columns } = runPlan(plan, columnsOf(plan, golden), { rows });
   assert.deepEqual(flat(columns['margin']), flat(golden.margin), 'margins');
   const isFloat = name.startsWith('xgboost');
   const [got, expected] = [flat(columns['predict']), flat(golden.predict)];
   assert.equal(got.length, expected.length);
   got.forEach((value, i) => {
     const wanted = expected[i] ?? Number.NaN;
-    const apart = isFloat ? ulps(value, wanted) : value === wanted ? 0 : Infinity;
+    const isEqual = value === wanted || (Number.isNaN(value) && Number.isNaN(wanted));
+    const apart = isFloat ? ulps(value, wanted) : isEqual ? 0 : Infinity;
     const most = isFloat ? FLOAT_ULPS_MAX : 0;
     assert.ok(apart <= most, `value ${i} of predict: expected ${wanted}, got ${value}`);
   });
   if (golden.label !== undefined) assert.deepEqual(columns['label'], golden.label);
+}
+
+function columnsOf(plan: Plan, golden: Case): Readonly<Record<string, GivenColumn>> {
+  const given = Object.entries(golden.columns).map(([column, values]) => {
+    const type = plan.fields.find((field) => field.name === column)?.type ?? 'any';
+    return [column, { type, values: values.map((value) => valueOf(value, type)) }] as const;
+  });
+  return Object.fromEntries(given);
+}
+
+/** FIL's floats are the library's predictions, and its classes follow from them. */
+async function checkFil(path: string, golden: Case): Promise<void> {
+  const answerOf = async (isClass: boolean): Promise<readonly (readonly number[])[]> => {
+    const answer = { server: 'fil', isClass, threshold: 0.5, hasBoth: false } as const;
+    const { plan } = await importBooster(path, { answer });
+    const rows = golden.predict.length;
+    const { columns } = runPlan(plan, columnsOf(plan, golden), { rows });
+    return (columns['output__0'] ?? []) as readonly (readonly number[])[];
+  };
+  const expected = golden.predict.map((row) => flat([row]).map(Math.fround));
+  (await answerOf(false)).forEach((row, i) => {
+    assert.equal(row.length, expected[i]?.length);
+    row.forEach((value, at) => {
+      const wanted = expected[i]?.[at] ?? Number.NaN;
+      assert.ok(ulps(value, wanted) <= FLOAT_ULPS_MAX, `row ${i}: ${value} for ${wanted}`);
+    });
+  });
+  // The class of several NaN is not defined.
+  const isKnown = expected.map((row) => row.length === 1 || !row.some(Number.isNaN));
+  const classes = expected.map((row) => {
+    const [value = 0] = row;
+    return [row.length === 1 ? Number(value > 0.5) : row.indexOf(Math.max(...row))];
+  });
+  const got = await answerOf(true);
+  assert.deepEqual(
+    got.filter((_, i) => isKnown[i]),
+    classes.filter((_, i) => isKnown[i]),
+  );
 }
 
 /** A missing number is NaN in a tensor; text is missing. */
@@ -75,7 +114,7 @@ function valueOf(value: number | string | boolean | null, type: string): unknown
 }
 
 const flat = (answers: readonly unknown[] | undefined): readonly number[] =>
-  (answers ?? []).flat().map(Number);
+  (answers ?? []).flat().map((value) => (value === null ? Number.NaN : Number(value)));
 
 /** The number of floats from one to the other. */
 function ulps(one: number, other: number): number {

@@ -18,15 +18,72 @@ const MANY = jsonOf(
     groups: [0, 1],
   }),
 );
+const filConfig = (dims: number, parameters: Readonly<Record<string, string>>): string =>
+  `backend: "fil" max_batch_size: 64
+  input [ { name: "input__0" data_type: TYPE_FP32 dims: [ 2 ] } ]
+  output [ { name: "output__0" data_type: TYPE_FP32 dims: [ ${dims} ] } ]
+  instance_group [ { kind: KIND_AUTO } ]
+  dynamic_batching {}
+  parameters [${Object.entries(parameters)
+    .map(([key, value]) => `{ key: "${key}" value: { string_value: "${value}" } }`)
+    .join(', ')}]`;
+const LOGISTIC = jsonOf(documentOf({ objective: 'binary:logistic' }));
+const settings = (implementation: string, rest: object = {}): string =>
+  JSON.stringify({ implementation, ...rest });
+const CLASSIFIER = jsonOf(
+  documentOf({
+    objective: 'binary:logistic',
+    learner: { attributes: { scikit_learn: '{"_estimator_type": "classifier"}' } },
+  }),
+);
 const FILES: Readonly<Record<string, Buffer | string>> = {
   'named/1/model.json': NAMED,
   'many/3/model.bst': MANY,
   'light/1/model.txt': LIGHTGBM,
   'told/1/anything.json': NAMED,
   'told/config.pbtxt': 'platform: "xgboost_booster" default_model_filename: "anything.json"',
+  'fil/1/xgboost.json': LOGISTIC,
+  'fil/config.pbtxt': filConfig(1, {
+    model_type: 'xgboost_json',
+    output_class: 'true',
+    threshold: '0.7',
+    storage_type: 'SPARSE',
+  }),
+  'filboth/1/own name': LOGISTIC,
+  'filboth/config.pbtxt': `default_model_filename: "own name" ${filConfig(2, {
+    model_type: 'xgboost_json',
+    is_classifier: 'true',
+    predict_proba: 'true',
+  })}`,
+  'filmany/1/model.txt': MANY,
+  'filmany/config.pbtxt': filConfig(3, { model_type: 'lightgbm', is_classifier: 'false' }),
+  'treelite/1/checkpoint.tl': 'x',
+  'treelite/config.pbtxt': filConfig(1, {
+    model_type: 'treelite_checkpoint',
+    output_class: 'false',
+  }),
+  'mlfolder/own.name': CLASSIFIER,
+  'mlfolder/model-settings.json': settings('mlserver_xgboost.XGBoostModel', {
+    name: 'mlnamed',
+    parameters: { uri: './own.name', version: '7' },
+    colour: 'red',
+  }),
+  'mlversions/2/model.bst': LIGHTGBM,
+  'mlversions/2/model-settings.json': settings('mlserver_lightgbm.LightGBMModel'),
+  'mlsklearn/model.joblib': Buffer.from('\x80\x04\x95csklearn.linear_model\n', 'latin1'),
+  'mlsklearn/model-settings.json': settings('mlserver_sklearn.SKLearnModel'),
+  'kserve/model.ubj': NAMED,
   'other/1/model.json': '{"weights": []}',
   'cut/1/model.ubj': NAMED.subarray(0, 200),
 };
+
+interface Answer {
+  readonly outputs: readonly {
+    readonly datatype: string;
+    readonly shape: readonly number[];
+    readonly data: readonly number[];
+  }[];
+}
 
 describe('boosters on a server', () => {
   let server: ServalProcess;
@@ -129,10 +186,77 @@ describe('boosters on a server', () => {
     ]);
   });
 
+  test("a configuration of Triton's FIL backend", async () => {
+    const metadata = await get('/v2/models/fil');
+    assert.deepEqual(metadata, {
+      name: 'fil',
+      versions: ['1'],
+      platform: 'xgboost_booster',
+      inputs: [{ name: 'input__0', datatype: 'FP32', shape: [-1, 2] }],
+      outputs: [{ name: 'output__0', datatype: 'FP32', shape: [-1, 1] }],
+    });
+    const config = (await get('/v2/models/fil/config')) as Readonly<Record<string, unknown>>;
+    assert.deepEqual([config['backend'], config['max_batch_size']], ['fil', 64]);
+    const data = [1, 0, 0, 1.5, 0, 3];
+    const inputs = [{ name: 'input__0', datatype: 'FP32', shape: [3, 2], data }];
+    const outputs = [{ name: 'output__0' }];
+    const answerOf = async (model: string): Promise<unknown> => {
+      const answer = await posted(`/v2/models/${model}/infer`, { inputs, outputs });
+      return (answer as { outputs: unknown[] }).outputs[0];
+    };
+    const output = { name: 'output__0', datatype: 'FP32' };
+    assert.deepEqual(await answerOf('fil'), { ...output, shape: [3, 1], data: [1, 0, 0] });
+    const both = (await answerOf('filboth')) as { shape: unknown; data: readonly number[] };
+    assert.deepEqual(both.shape, [3, 2]);
+    assert.ok(Math.abs((both.data[1] ?? 0) - 1 / (1 + Math.exp(-1.5))) < 1e-7);
+    assert.ok(Math.abs((both.data[0] ?? 0) + (both.data[1] ?? 0) - 1) < 1e-7);
+    const [status, text] = await post('/v2/models/fil/infer', {
+      inputs: [{ name: 'input__0', datatype: 'FP32', shape: [1, 3], data: [1, 2, 3] }],
+    });
+    assert.deepEqual([status, /shape \[1,2\]/.test(text)], [400, true], text);
+    assert.deepEqual(await posted('/v1/models/fil:predict', { instances: [[1, 0]] }), {
+      predictions: [[1]],
+    });
+  });
+
+  test("MLServer's settings, KServe's layout", async () => {
+    const metadata = (await get('/v2/models/mlnamed')) as Readonly<Record<string, unknown>>;
+    assert.deepEqual(metadata['versions'], ['7']);
+    assert.deepEqual(metadata['outputs'], [{ name: 'predict', datatype: 'INT64', shape: [-1, 1] }]);
+    const data = [1, 0, 0, 1.5, 0, 3];
+    const inputs = [{ name: 'input-0', datatype: 'FP32', shape: [3, 2], data }];
+    const answerOf = async (model: string, body: object): Promise<Answer> =>
+      (await posted(`/v2/models/${model}/infer`, body)) as Answer;
+    const outputs = ['predict', 'predict_proba'].map((name) => ({ name }));
+    const [classes, probabilities] = (await answerOf('mlnamed', { inputs, outputs })).outputs;
+    assert.deepEqual([classes?.datatype, classes?.shape], ['INT64', [3, 1]]);
+    assert.deepEqual(classes?.data, [1, 0, 1]);
+    assert.deepEqual(probabilities?.shape, [3, 2]);
+    const [first = 0, second = 0] = probabilities?.data ?? [];
+    assert.ok(second > 0.8 && Math.abs(first + second - 1) < 1e-6);
+    const light = { name: 'x', datatype: 'FP32', shape: [1, 3], data: [1, 0, 33] };
+    const answer = await answerOf('mlversions/versions/2', { inputs: [light] });
+    assert.deepEqual(answer.outputs[0]?.shape, [1, 1]);
+    assert.deepEqual(answer.outputs[0]?.data, [1 / (1 + Math.exp(-2))]);
+    const kserve = await answerOf('kserve', { inputs });
+    assert.deepEqual(kserve.outputs[0]?.data, [2, 0.25, 1.25]);
+    const index = (await posted('/v2/repository/index', {})) as { name: string }[];
+    assert.equal(index.filter(({ name }) => name === 'mlfolder').length, 0);
+  });
+
   test('files that cannot be served', async () => {
     const index = (await posted('/v2/repository/index', {})) as { name: string; reason: string }[];
     const reason = (name: string) => index.find((one) => one.name === name)?.reason ?? '';
     assert.match(reason('other'), /expected a model that XGBoost or LightGBM has saved/);
+    assert.match(
+      reason('filmany'),
+      /output 'output__0': the configuration says \[-1,3\], the model \[-1,2\]/,
+    );
+    assert.match(
+      reason('treelite'),
+      /model_type: Treelite checkpoints are not supported: save the model with its own library/,
+    );
+    assert.match(reason('mlsklearn'), /SKLearnModel"; .*model\.joblib: is a pickle.*skl2onnx/);
     assert.match(reason('cut'), /model\.ubj: XGBoost model: .*JSON/);
   });
 });

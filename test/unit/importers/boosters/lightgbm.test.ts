@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { importBytes } from '../../../../ts/importers/boosters/index.js';
 import { runPlan } from '../plan/run-plan.js';
-import { LIGHTGBM, planOf, refuses, surviveDamage } from './support.js';
+import { LIGHTGBM, LINEAR, planOf, refuses, surviveDamage } from './support.js';
 
 const NaN = Number.NaN;
 
@@ -119,6 +119,18 @@ describe('models that LightGBM has saved', () => {
   });
 });
 
+describe('linear trees', () => {
+  const ofRows = (a: readonly unknown[], b: readonly unknown[]) =>
+    margins(LINEAR, { a, b, c: a.map(() => 7) });
+
+  test('terms of the leaf; its value if one of its features is missing', () => {
+    assert.deepEqual(ofRows([0, 1, 0], [1, 2, 3]), [1, 211.5, 2.5]);
+    assert.deepEqual(ofRows([1, 1, NaN, null], [NaN, null, 1, 1]), [1, 1, 1, 1]);
+    assert.deepEqual(ofRows([Infinity, 1], [0, -Infinity]), [Infinity, -Infinity]);
+    assert.deepEqual(ofRows([Infinity], [-Infinity]), [NaN]);
+  });
+});
+
 describe('broken models', () => {
   const cases: Readonly<Record<string, readonly [string, RegExp]>> = {
     'a file that is cut': [LIGHTGBM.slice(0, 500), /expected a line 'end of trees'/],
@@ -155,7 +167,22 @@ describe('broken models', () => {
       changed('cat_threshold=1 2', 'cat_threshold=1 4294967296'),
       /cat_threshold: expected whole numbers of 32 bits/,
     ],
-    'linear trees': [changed('is_linear=0', 'is_linear=1'), /linear trees .* are not supported/],
+    'linear trees without constants': [
+      changed('is_linear=0', 'is_linear=1'),
+      /tree 0: leaf_const: expected 3 numbers, got 0/,
+    ],
+    'a linear leaf with a feature too many': [
+      changed('leaf_features=1 0 1', 'leaf_features=1 0', LINEAR),
+      /tree 0: leaf_features: expected 3 numbers, got 2/,
+    ],
+    'a linear leaf with an unknown feature': [
+      changed('leaf_features=1 0 1', 'leaf_features=1 0 3', LINEAR),
+      /tree 0: leaf_features: expected whole numbers from 0 to 2, got 3/,
+    ],
+    'linear leaves whose features are not in order': [
+      changed('leaf_features=1 0 1', 'leaf_features=1 1 0', LINEAR),
+      /leaf_features: leaf 1: expected ascending features/,
+    ],
     'a name too few': [changed('=a b c', '=a b'), /feature_names: expected 3 names, got 2/],
     'two names alike': [changed('=a b c', '=a b a'), /two fields are named 'a'/],
     'an unknown objective': [changed('binary sigmoid:1', 'new'), /the objective 'new' is not/],

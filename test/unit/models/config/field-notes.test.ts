@@ -11,6 +11,7 @@ import {
 } from '../../../../ts/config/peers/serving-fields.js';
 import { TRITON_FIELDS } from '../../../../ts/config/peers/triton-fields.js';
 import {
+  FIL_PARAMETERS,
   NULL_PARAMETERS,
   TRITON_PARAMETERS,
 } from '../../../../ts/config/peers/triton-parameters.js';
@@ -404,10 +405,16 @@ const PARAMETER_VALUES: Readonly<Record<string, string>> = {
   mode: 'echo',
   isolation: 'process',
   'serval.allowed_rows': '2,4',
+  model_type: 'xgboost_ubj',
 };
 
 /** Parameters that have no meaning without another. */
-const PARAMETER_NEEDS = new Map([['isolation_group', ['isolation']]]);
+const PARAMETER_NEEDS = new Map([
+  ['isolation_group', ['isolation']],
+  ...Object.keys(FIL_PARAMETERS)
+    .filter((name) => !['is_classifier', 'output_class'].includes(name))
+    .map((name) => [name, ['is_classifier']] as const),
+] as readonly (readonly [string, string[]])[]);
 
 test('every parameter of config.pbtxt is what its row says', () => {
   const parameter = (name: string): string =>
@@ -419,6 +426,7 @@ test('every parameter of config.pbtxt is what its row says', () => {
     );
   const all = [
     ...Object.entries(TRITON_PARAMETERS).map((row) => [...row, 'onnxruntime'] as const),
+    ...Object.entries(FIL_PARAMETERS).map((row) => [...row, 'fil'] as const),
     ...Object.entries(NULL_PARAMETERS).map((row) => [...row, 'serval_null'] as const),
   ];
   for (const [name, { state, note }, backend] of all) {

@@ -106,7 +106,7 @@ test('backends and platforms', () => {
   const cases: readonly (readonly [string, string])[] = [
     [
       'backend: "python"',
-      '1:10: backend: expected one of onnxruntime, tensorflow, tabular, tensorrt, got "python"',
+      '1:10: backend: expected one of onnxruntime, tensorflow, tabular, tensorrt, fil, got "python"',
     ],
     [
       'backend: "onnxruntime" platform: "tensorflow_savedmodel"',

@@ -15,6 +15,8 @@ import type { ColumnOf, Reading } from './trees.js';
 
 export interface LightgbmFields {
   readonly columnOf: ColumnOf;
+  /** The column of a feature's numbers, in which missing ones are NaN. Errors: RangeError: none. */
+  readonly numberOf: (feature: number) => Column;
   /** Call it once all trees have named their columns. */
   readonly features: () => Pick<ForestOptions, 'features' | 'categories'>;
   /** Whether a request may send all features as a matrix of numbers. */
@@ -50,11 +52,23 @@ export function lightgbmFields(builder: PlanBuilder, model: LightgbmModel): Ligh
     known.set(key, columns.length - 1);
     return columns.length - 1;
   };
+  const numbers = new Map<number, Column>();
+  const numberOf = (feature: number): Column => {
+    const field = fields[feature];
+    if (field === undefined || field.isCoded) {
+      throw new RangeError(`feature ${feature} has categories, and is read as a number`);
+    }
+    const value = call('sql.coalesce', columnRef(field.column), constant(Number.NaN));
+    const name = `number of ${builder.nameOf(field.column)}`;
+    const made = numbers.get(feature) ?? builder.derive(name, 'double', value, PLACE);
+    numbers.set(feature, made);
+    return made;
+  };
   const features = () => ({
     features: columns,
     ...(texts.size === 0 ? {} : { categories: texts }),
   });
-  return { columnOf, features, matrix: categories.size === 0, warnings };
+  return { columnOf, numberOf, features, matrix: categories.size === 0, warnings };
 }
 
 interface FieldColumn {

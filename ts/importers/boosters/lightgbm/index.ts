@@ -1,41 +1,53 @@
 // Lowers a model that LightGBM has saved. All numbers are doubles, as in LightGBM. Importer's
 // worker thread; pure. Source: LightGBM's src/objective: ConvertOutput; src/boosting/
 // gbdt_prediction.cpp.
+import type { BoosterAnswer } from '../../../model/booster-answer.js';
 import { call, columnRef, constant, type Expression, PlanBuilder } from '../../plan/builder.js';
 import { addForest } from '../../plan/forest.js';
 import { greatestOf } from '../../plan/xgboost/scores.js';
 import { addClassLabel } from '../classes.js';
+import { addFilOutput } from '../fil.js';
 import type { Lowered } from '../lowered.js';
-import { addOutput, MARGIN, PREDICT } from '../outputs.js';
+import { addMatrix, addOutput, MARGIN, PREDICT } from '../outputs.js';
 import { lightgbmFields } from './fields.js';
+import { linearScore } from './linear.js';
 import { type LightgbmModel, readLightgbm } from './text.js';
 import { treesOf } from './trees.js';
 
 const PLACE = 'booster';
 
 /** Errors: RangeError saying what is broken or not supported. */
-export function lowerLightgbm(text: string): Lowered {
-  const model = readLightgbm(text);
+export function lowerLightgbm(text: string, answer?: BoosterAnswer): Lowered {
+  const read = readLightgbm(text);
+  // FIL knows no values of categories, only their numbers.
+  const model = answer?.server === 'fil' ? { ...read, pandas: [] } : read;
   const builder = new PlanBuilder('lightgbm', `LightGBM, format ${model.version}`);
   const fields = lightgbmFields(builder, model);
   builder.matrix = fields.matrix;
-  const forests = Array.from({ length: model.classes }, (_, group) =>
-    treesOf(
-      model.trees.filter((__, i) => i % model.classes === group),
-      fields.columnOf,
-    ),
+  const groups = Array.from({ length: model.classes }, (_, group) =>
+    model.trees.filter((__, i) => i % model.classes === group),
   );
+  const forests = groups.map((trees) => treesOf(trees, fields.columnOf));
   const scores = forests.map((forest, group): Expression => {
     if (forest.roots.length === 0) return constant(0);
+    const trees = groups[group] ?? [];
+    if (trees.some(({ linear }) => linear !== undefined)) {
+      return linearScore(builder, trees, forest, fields);
+    }
     const values = builder.column(`sum of class ${group}`, 'double');
     addForest(builder, { ...fields.features(), ...forest, values }, PLACE);
     return columnRef(values);
   });
-  addAnswers(builder, model, scores);
+  addAnswers(builder, model, scores, answer);
   return { plan: builder.finish(), warnings: fields.warnings };
 }
 
-function addAnswers(builder: PlanBuilder, model: LightgbmModel, scores: readonly Expression[]) {
+function addAnswers(
+  builder: PlanBuilder,
+  model: LightgbmModel,
+  scores: readonly Expression[],
+  asked: BoosterAnswer | undefined,
+): void {
   const [objective = '', ...words] = model.objective.split(' ');
   const rounds = model.trees.length / model.classes;
   const means = scores.map((score, i) => {
@@ -43,6 +55,14 @@ function addAnswers(builder: PlanBuilder, model: LightgbmModel, scores: readonly
     return columnRef(builder.derive(`score ${i}`, 'double', mean, PLACE));
   });
   const answers = answersOf(builder, objective, words, means);
+  if (asked?.server === 'fil') {
+    addFilOutput(builder, answers, asked, PLACE);
+    return;
+  }
+  if (asked?.server === 'mlserver') {
+    addMatrix(builder, PREDICT, 'double', answers, { place: PLACE });
+    return;
+  }
   addOutput(builder, PREDICT, 'double', answers, { place: PLACE });
   addOutput(builder, MARGIN, 'double', scores, { place: PLACE, extra: true });
   const [answer] = answers;

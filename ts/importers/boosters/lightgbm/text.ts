@@ -15,6 +15,13 @@ export interface LightgbmTree {
   /** Set i has the words [bounds[i], bounds[i + 1]) of 32 bits. */
   readonly bounds: Int32Array;
   readonly words: Float64Array;
+  /** A linear tree: leaf i adds features[at] * factors[at] to its constant, from offsets[i] on. */
+  readonly linear?: {
+    readonly constants: Float64Array;
+    readonly offsets: Int32Array;
+    readonly features: Int32Array;
+    readonly factors: Float64Array;
+  };
 }
 
 export interface LightgbmModel {
@@ -110,12 +117,13 @@ const NAMED: ReadonlyMap<string, number> = new Map([
 
 function numbersOf(entries: Entries, name: string, count: number, fallback?: number): Float64Array {
   const written = entries.get(name);
-  const made = new Float64Array(count);
-  if (written === undefined && fallback !== undefined) return made.fill(fallback);
+  if (written === undefined && fallback !== undefined)
+    return new Float64Array(count).fill(fallback);
   const words = (written ?? '').split(' ').filter((word) => word !== '');
   if (words.length !== count) {
     throw new RangeError(`${name}: expected ${count} numbers, got ${words.length}`);
   }
+  const made = new Float64Array(count);
   words.forEach((word, i) => {
     const value = NAMED.get(word) ?? Number(word);
     if (Number.isNaN(value)) throw new RangeError(`${name}: expected a number, got ${shown(word)}`);
@@ -140,9 +148,7 @@ function integersOf(
 function treeOf(entries: Entries, features: number): LightgbmTree {
   const leafCount = countOf(entries, 'num_leaves', 'the tree');
   if (leafCount < 1) throw new RangeError(`num_leaves: expected 1 or more, got ${leafCount}`);
-  if (/^[1-9]/.test(entries.get('is_linear') ?? '0')) {
-    throw new RangeError('linear trees (linear_tree=true) are not supported');
-  }
+  const isLinear = /^[1-9]/.test(entries.get('is_linear') ?? '0');
   const nodes = leafCount - 1;
   const sets = nodes === 0 ? 0 : countOf(entries, 'num_cat', 'the tree', '0');
   const children = { least: -leafCount, most: nodes - 1 };
@@ -166,12 +172,32 @@ function treeOf(entries: Entries, features: number): LightgbmTree {
     leaves: numbersOf(entries, 'leaf_value', leafCount),
     bounds,
     words: sets === 0 ? new Float64Array(0) : numbersOf(entries, 'cat_threshold', words),
+    ...(isLinear ? { linear: linearOf(entries, leafCount, features) } : {}),
   };
   if (tree.words.some((word) => !Number.isInteger(word) || word < 0 || word >= 2 ** 32)) {
     throw new RangeError('cat_threshold: expected whole numbers of 32 bits');
   }
   checkShape(tree);
   return tree;
+}
+
+function linearOf(
+  entries: Entries,
+  leafCount: number,
+  features: number,
+): NonNullable<LightgbmTree['linear']> {
+  const constants = numbersOf(entries, 'leaf_const', leafCount);
+  const counts = integersOf(entries, 'num_features', leafCount, { least: 0, most: features });
+  const offsets = new Int32Array(leafCount + 1);
+  counts.forEach((count, i) => (offsets[i + 1] = (offsets[i] ?? 0) + count));
+  const total = counts.reduce((sum, count) => sum + count, 0);
+  const range = { least: 0, most: features - 1 };
+  return {
+    constants,
+    offsets,
+    features: integersOf(entries, 'leaf_features', total, range),
+    factors: numbersOf(entries, 'leaf_coeff', total),
+  };
 }
 
 /** Errors: RangeError: a node or a leaf is not reached from the root, or twice. */

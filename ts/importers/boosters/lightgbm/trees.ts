@@ -9,7 +9,7 @@ export type Reading = 'value' | 'sparse' | 'category';
 /** Returns the index of a column that is read so. Errors: RangeError: it cannot be. */
 export type ColumnOf = (feature: number, reading: Reading) => number;
 
-type Trees = Pick<ForestOptions, 'nodes' | 'roots' | 'leaves' | 'sets' | 'width'>;
+export type Trees = Pick<ForestOptions, 'nodes' | 'roots' | 'leaves' | 'sets' | 'width'>;
 
 const CATEGORICAL = 1;
 const DEFAULT_LEFT = 2;

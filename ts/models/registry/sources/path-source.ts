@@ -1,5 +1,6 @@
 // A PATH of the command line or a repository, with the models accepted at the last scan. Control
 // plane, main thread. A place that cannot be read keeps its models.
+import { basename } from 'node:path';
 import { placeOf, type ModelPath } from '../../../config/values/model-path.js';
 import { scanPath } from './paths/scan-path.js';
 import {
@@ -80,8 +81,10 @@ export class PathSource {
     if (own !== undefined && own.source !== 'repository') {
       return (await scanPath(this.#given, rules)).models.find((one) => one.name === name);
     }
-    if (!(await hasModel(this.path, name))) return undefined;
-    return scanRepositoryModel(this.path, name, rules);
+    // MLServer's settings may give a model another name than its folder's.
+    const folder = own === undefined ? name : basename(own.basePath);
+    if (!(await hasModel(this.path, folder))) return undefined;
+    return scanRepositoryModel(this.path, folder, rules);
   }
 
   /** Accepts this model as found. */
@@ -93,7 +96,10 @@ export class PathSource {
   async list(): Promise<readonly string[]> {
     const names = this.models.map((model) => model.name);
     const isModel = this.models.some((model) => model.source !== 'repository');
-    return isModel ? names : [...new Set([...names, ...(await listModels(this.path))])];
+    if (isModel) return names;
+    const folders = new Set(this.models.map(({ basePath }) => basename(basePath)));
+    const others = (await listModels(this.path)).filter((name) => !folders.has(name));
+    return [...new Set([...names, ...others])];
   }
 
   #take(scan: SourceScan, asFound: boolean): boolean {

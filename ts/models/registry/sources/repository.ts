@@ -10,7 +10,15 @@ import { echo } from '../../../base/text.js';
 import { read } from '../../../protobuf/schema.js';
 import { readConfigText } from '../../../protobuf/text-format.js';
 import { readLabels } from '../../config/files/label-file.js';
-import { modelFileOf, stemOf, TENSORRT_PLATFORM } from '../../../importers/run/model-files.js';
+import {
+  ANY_BOOSTER,
+  modelFileOf,
+  stemOf,
+  TENSORRT_PLATFORM,
+} from '../../../importers/run/model-files.js';
+import { filFile, isFil } from '../../config/boosters/fil.js';
+import { MODEL_SETTINGS_FILE } from '../../config/boosters/mlserver.js';
+import { findModelSettings, type FoundSettings } from '../../config/boosters/mlserver-files.js';
 import { NULL_BACKEND, TENSORRT_BACKEND } from '../../config/triton-checks.js';
 import { parseTritonConfig, versionPolicyOf } from '../../config/triton-config.js';
 import type { TritonConfigResult } from '../../config/triton-config.js';
@@ -78,6 +86,8 @@ export interface ScanRules {
   readonly autoComplete?: boolean;
   /** configs/NAME.pbtxt replaces config.pbtxt if it exists. Default: "", none. */
   readonly configName?: string;
+  /** Whether the model's name is known, whatever its settings say. Default: no. */
+  readonly isNamed?: boolean;
   /** A configuration that replaces the folder's own. */
   readonly configOf?: (name: string, folder: string) => Promise<FoundConfig> | undefined;
 }
@@ -102,7 +112,10 @@ export async function scanRepository(path: string, rules: ScanRules): Promise<So
     if (model === undefined) loose.push(name);
     return model;
   });
-  const models = found.filter((model) => model !== undefined);
+  const models = distinctModels(
+    found.filter((model) => model !== undefined),
+    problems,
+  );
   const strays = await strayFiles(path, loose, models);
   problems.push(...strays.problems);
   notes.push(...strays.notes);
@@ -159,7 +172,10 @@ async function mayHoldModel(folder: string, deeper: number): Promise<boolean> {
   const names = await listFolder(folder);
   if (names instanceof Error) return !isNoFolder(names);
   const mark = (name: string): boolean =>
-    name === TRITON_CONFIG_FILE || name === CONFIGS_FOLDER || /^[+-]?\d+$/.test(name);
+    name === TRITON_CONFIG_FILE ||
+    name === MODEL_SETTINGS_FILE ||
+    name === CONFIGS_FOLDER ||
+    /^[+-]?\d+$/.test(name);
   if (names.some((name) => mark(name) || modelFileOf(name) !== undefined)) return true;
   const { foreignIn } = await import('../../../importers/run/foreign-files.js');
   if ((await foreignIn(folder, names)) !== undefined) return true;
@@ -219,7 +235,11 @@ export async function scanModel(
   const found = await (rules.configOf?.(name, basePath) ??
     readConfig(name, basePath, names, rules));
   if (found instanceof Error) return unreadableModel(name, basePath, source, found);
-  const before = rules.before?.(name);
+  const { mlserver } = found;
+  const isNamed = rules.isNamed === true || rules.wants !== undefined;
+  const shown = isNamed ? name : mlserver?.name || name;
+  checkModelName(shown, basePath);
+  const before = rules.before?.(shown);
   const settings = found.config ?? before?.config.config;
   const problems = [...found.warnings];
   if (found.problem !== '') problems.push(found.problem);
@@ -227,8 +247,9 @@ export async function scanModel(
     {
       basePath,
       names,
-      modelFile: configuredFile(settings),
-      platform: configuredPlatform(settings),
+      modelFile: mlserver === undefined ? configuredFile(settings) : mlserver.file || ONNX_FILE,
+      platform: mlserver === undefined ? configuredPlatform(settings) : ANY_BOOSTER,
+      single: mlserver?.version,
       policy: rules.policy ?? versionPolicyOf(settings),
       parse: parseVersion,
       before: before?.basePath === basePath ? before.versions : [],
@@ -236,7 +257,7 @@ export async function scanModel(
     problems,
   );
   return {
-    name,
+    name: shown,
     basePath,
     versions,
     source,
@@ -258,6 +279,9 @@ async function readConfig(
   if (named instanceof Error) return named;
   const path = named ?? join(folder, TRITON_CONFIG_FILE);
   if (named === undefined && !names.includes(TRITON_CONFIG_FILE)) {
+    const settings = await findModelSettings(folder, names);
+    if (settings instanceof Error) return settings;
+    if (settings !== undefined) return mlserverConfig(settings);
     if (rules.autoComplete ?? true) return NO_CONFIG;
     const problem = `${path}: no such file: expected one, as --disable-auto-complete-config is on`;
     return { ...NO_CONFIG, problem, revision: 'none' };
@@ -269,6 +293,11 @@ async function readConfig(
     return error as Error;
   }
   return foundConfig(folder, text, parseTritonConfig(text, path, name), path);
+}
+
+function mlserverConfig({ settings, problem, notes, revision }: FoundSettings): FoundConfig {
+  const mlserver = settings === undefined ? {} : { mlserver: settings };
+  return { ...NO_CONFIG, ...mlserver, problem, notes, warnings: notes, revision };
 }
 
 /**
@@ -345,15 +374,18 @@ function digest(parts: readonly string[]): string {
 /** Returns undefined if versions have no file. */
 function configuredFile(config: TritonConfig | undefined): string | undefined {
   if (config?.['backend'] === NULL_BACKEND) return undefined;
-  const standard = configuredPlatform(config) === TENSORRT_PLATFORM ? TENSORRT_FILE : ONNX_FILE;
+  const isTensorRt = configuredPlatform(config) === TENSORRT_PLATFORM;
+  const own = config !== undefined && isFil(config) ? filFile(config) : undefined;
+  const standard = own ?? (isTensorRt ? TENSORRT_FILE : ONNX_FILE);
   return String(config?.['default_model_filename'] || standard);
 }
 
 /** The platform that the configuration states; "" = none. */
 function configuredPlatform(config: TritonConfig | undefined): string {
   const platform = read.text(config ?? {}, 'platform');
-  const isTensorRt = platform === '' && read.text(config ?? {}, 'backend') === TENSORRT_BACKEND;
-  return isTensorRt ? TENSORRT_PLATFORM : platform;
+  if (platform !== '') return platform;
+  if (isFil(config)) return ANY_BOOSTER;
+  return read.text(config ?? {}, 'backend') === TENSORRT_BACKEND ? TENSORRT_PLATFORM : '';
 }
 
 export function unreadable(path: string, error: Error): SourceScan {

@@ -7,7 +7,10 @@ import { basename, extname, join } from 'node:path';
 import { ONNX_FILE } from '../../../base/file-names.js';
 import { invalidArgument } from '../../../base/errors.js';
 import { MODEL_NAME_BYTES_MAX, VERSIONS_MAX } from '../../../base/limits.js';
+import type { BoosterAnswer } from '../../../model/booster-answer.js';
 import type { BatchingParameters } from '../../../model/batching-parameters.js';
+import { filAnswer } from '../../config/boosters/fil.js';
+import type { ModelSettings } from '../../config/boosters/mlserver.js';
 import type { TritonConfig } from '../../config/types.js';
 import type { Labels } from '../labels.js';
 import {
@@ -74,6 +77,8 @@ export interface FoundConfig {
   readonly problem: string;
   /** The file of the parameter "schema". */
   readonly schema?: FoundSchema;
+  /** MLServer's settings, which replace a configuration. */
+  readonly mlserver?: ModelSettings;
   /** Settings that are read but have no effect. */
   readonly notes: readonly string[];
   /** The notes, plus problems that do not prevent serving. */
@@ -131,6 +136,8 @@ export interface VersionScan {
   /** The platform that the configuration states; "" = none. */
   readonly platform: string;
   readonly policy: VersionPolicy;
+  /** The version of a folder without version folders. Default: 1. */
+  readonly single?: string | undefined;
   /** Returns the version that a folder's name stands for. */
   readonly parse: (name: string) => string | undefined;
   /** Results of an earlier scan, kept for versions that cannot be read now. */
@@ -147,7 +154,14 @@ export async function scanVersions(
   const bareFile = modelFile === undefined ? undefined : findModelFile(names, modelFile, platform);
   if (bareFile !== undefined) {
     if (folders.size === 0) {
-      const bare = await scanFile(SINGLE_VERSION, basePath, bareFile, scan, problems, names);
+      const bare = await scanFile(
+        scan.single ?? SINGLE_VERSION,
+        basePath,
+        bareFile,
+        scan,
+        problems,
+        names,
+      );
       return bare === undefined ? [] : [bare];
     }
     const path = join(basePath, bareFile.name);
@@ -294,11 +308,14 @@ export function tabularSettingsOf(
 ): Omit<TabularImporterSpec, 'format'> {
   const { config } = model.config;
   const wanted = parameterOf(config, VERIFICATION_PARAMETER);
+  const answer: BoosterAnswer | undefined =
+    model.config.mlserver === undefined ? filAnswer(config) : { server: 'mlserver' };
   return {
     schema: schemaOf(model, version),
     timezone: parameterOf(config, TIMEZONE_PARAMETER),
     ansi: parameterOf(config, ANSI_PARAMETER),
     verification: VERIFICATION_MODES.find((mode) => mode === wanted) ?? 'fail',
+    ...(answer === undefined ? {} : { answer }),
   };
 }
 

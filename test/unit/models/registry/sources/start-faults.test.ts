@@ -155,7 +155,7 @@ test('a model without a version carries the reason, the configuration first', as
   assert.match(problemOf('ensemble'), /config\.pbtxt:1:\d+: .*ensembles are not supported/);
   assert.match(
     problemOf('python'),
-    /backend: expected one of onnxruntime, tensorflow, tabular, tensorrt, got "python"$/,
+    /backend: expected one of onnxruntime, tensorflow, tabular, tensorrt, fil, got "python"$/,
   );
   assert.match(problemOf('torch'), /platform: expected .*, got "pytorch_libtorch"$/);
   assert.match(problemOf('bare'), /has no model: expected model\.onnx, got model\.pt/);

@@ -15,6 +15,7 @@ import {
   tabularFormat,
   type ModelFile,
 } from '../../../../importers/run/model-files.js';
+import { MODEL_SETTINGS_FILE } from '../../../config/boosters/mlserver.js';
 import { parseVersion } from '../../../../model/version-policy.js';
 import {
   distinctModels,
@@ -154,9 +155,11 @@ async function scanFolder(
   const own = findModelFile(names, ONNX_FILE);
   const before = rules.before?.(wanted ?? basename(path));
   const wasOne = before?.source === 'model-folder';
-  const isOne = names.includes(TRITON_CONFIG_FILE) || (await hasVersionFolder(path, names, wasOne));
+  const hasConfig = [TRITON_CONFIG_FILE, MODEL_SETTINGS_FILE].some((one) => names.includes(one));
+  const isOne = hasConfig || (await hasVersionFolder(path, names, wasOne));
+  const named = { ...rules, isNamed: wanted !== undefined };
   const scanOwn = async (): Promise<SourceScan> =>
-    found([await scanModel(wanted ?? basename(path), path, 'model-folder', rules)]);
+    found([await scanModel(wanted ?? basename(path), path, 'model-folder', named)]);
   // A model that cannot be loaded is the folder's own only if there is nothing else to serve.
   const isLast = own !== undefined && isRefused(own.name);
   const isModel = own !== undefined && !isLast && !(await hasSeveral(path, names, own, rules));
