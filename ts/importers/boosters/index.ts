@@ -1,8 +1,10 @@
-// Imports the files of XGBoost and LightGBM, recognised by their content. Importer's worker thread.
+// Imports the files of XGBoost, LightGBM and CatBoost, recognised by their content. Importer's
+// worker thread.
 import { readFile, stat } from 'node:fs/promises';
 import { modelInvalid, reasonOf, ServalError } from '../../base/errors.js';
 import { BOOSTER_BYTES_MAX } from '../../base/limits.js';
 import { readBooster } from '../plan/xgboost/booster.js';
+import { lowerCatboost } from './catboost/index.js';
 import { type BoosterKind, boosterKind } from './detect.js';
 import { lowerLightgbm } from './lightgbm/index.js';
 import type { Lowered } from './lowered.js';
@@ -11,6 +13,7 @@ import { lowerXgboost } from './xgboost.js';
 const NAMES: Readonly<Record<BoosterKind, string>> = {
   xgboost: 'XGBoost model',
   lightgbm: 'LightGBM model',
+  catboost: 'CatBoost model',
 };
 
 /** Errors: ServalError MODEL_INVALID: too large, no booster, what is broken of it. */
@@ -26,10 +29,11 @@ export async function importBooster(path: string): Promise<Lowered> {
 export function importBytes(bytes: Buffer, path: string): Lowered {
   const kind = boosterKind(bytes);
   if (kind === undefined) {
-    throw modelInvalid(path, 'expected a model that XGBoost or LightGBM has saved');
+    throw modelInvalid(path, 'expected a model that XGBoost, LightGBM or CatBoost has saved');
   }
   try {
     if (kind === 'xgboost') return lowerXgboost(readBooster(bytes));
+    if (kind === 'catboost') return lowerCatboost(bytes);
     return lowerLightgbm(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch (error) {
     if (error instanceof ServalError) throw error;
