@@ -1,4 +1,4 @@
-// Models of XGBoost and LightGBM that the libraries have trained and saved (test/fixtures/trees):
+// Models of XGBoost, LightGBM and CatBoost that the libraries have trained and saved (test/fixtures/trees):
 // imported, run, and compared with what the libraries themselves predict. Rows have values that are
 // missing, equal to thresholds, next to them, and numbers that are no category. Sums of trees are
 // the same numbers; answers too, but for the last digit of an exponential function in floats.
@@ -18,7 +18,7 @@ interface Case {
   readonly columns: Readonly<Record<string, readonly (number | string | boolean | null)[]>>;
   readonly predict: readonly Answer[];
   readonly margin: readonly Answer[];
-  readonly label?: readonly number[];
+  readonly label?: readonly (number | string)[];
 }
 
 const NO_GOLDENS = 'no goldens: nothing to make them with, no SERVAL_TREE_GOLDENS';
