@@ -1,6 +1,6 @@
 // Recognises the files of boosters by their front. Pure; any thread.
-// Source: XGBoost's doc/model.schema, Universal Binary JSON; LightGBM's gbdt_model_text.cpp; CatBoost's
-// model.cpp ("CBM1"), json_model_helpers.cpp.
+// Source: XGBoost's doc/model.schema, Universal Binary JSON; LightGBM's gbdt_model_text.cpp;
+// CatBoost's model.cpp ("CBM1"), json_model_helpers.cpp.
 
 export type BoosterKind = 'xgboost' | 'lightgbm' | 'catboost';
 

@@ -45,7 +45,7 @@ const TREES = {
   embeddings: 18,
 };
 const FLOAT = { hasMissing: 0, flat: 2, borders: 3, name: 4, missing: 5 };
-/** Of categorical, text and embedding features. */
+/** Members of categorical, text and embedding features. */
 const FEATURE = { index: 0, flat: 1, name: 2 };
 const ONE_HOT = { index: 0, hashes: 1, texts: 2 };
 const CTR = { ctr: 0, base: 0, combination: 0, features: 0, oneHots: 2 };

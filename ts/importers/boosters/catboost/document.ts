@@ -170,7 +170,7 @@ function growSymmetric(grower: TreeGrower, leaves: Leaves, trees: unknown): void
   }
 }
 
-/** A tree of nested nodes. A stack of its own, because trees may nest deeper than calls. */
+/** A tree of nested nodes, by its own stack, because trees may nest deeper than calls. */
 function growNodes(grower: TreeGrower, leaves: Leaves, tree: unknown): void {
   const { place } = grower;
   const grow = (node: unknown): { readonly number: number; readonly isLeaf: boolean } => {

@@ -85,7 +85,7 @@ export class FlatTable {
     this.#membersEnd = source.u16(this.#members);
   }
 
-  /** `start`: the place of the bytes in their file, for errors. Errors: RangeError, as all calls. */
+  /** `start`: the place of the bytes in their file. Errors: RangeError, as all calls. */
   static root(bytes: Uint8Array, start: number): FlatTable {
     const source = new Source(bytes, start);
     return new FlatTable(source, source.target(0));

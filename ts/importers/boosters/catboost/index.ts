@@ -100,7 +100,7 @@ function addAnswers(
   return warnings;
 }
 
-/** What predict() of CatBoost's estimator for the loss returns, or for classes, predict_proba(). */
+/** The result of predict() of CatBoost's estimator for the loss, for classes of predict_proba(). */
 function answersOf(
   builder: PlanBuilder,
   loss: string,

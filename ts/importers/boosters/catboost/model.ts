@@ -97,7 +97,7 @@ export function checkLeaves(leaves: Float64Array, width: number): Float64Array {
   throw new RangeError(`leaf ${Math.floor(wrong / width)}: its value is not a number`);
 }
 
-/** One for each score. Errors: RangeError: not so many finite numbers. */
+/** A bias for each score. Errors: RangeError: not this number of them, or not finite. */
 export function checkScale(scale: number, bias: readonly number[], width: number): void {
   if (bias.length !== width) {
     throw new RangeError(`bias: expected ${width} numbers, got ${bias.length}`);

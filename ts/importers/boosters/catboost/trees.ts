@@ -47,8 +47,8 @@ export class TreeGrower implements GrownTrees {
 
   /**
    * Adds a tree that tests the same split in all nodes of a level; bit i of a leaf's number says
-   * whether split i passes. Returns the number of its leaves. Errors: RangeError: it is too deep, or
-   * a split does not exist.
+   * whether split i passes. Returns the number of its leaves. Errors: RangeError: it is too deep,
+   * or a split does not exist.
    */
   symmetric(splits: ArrayLike<number>, firstLeaf: number): number {
     const depth = splits.length;
@@ -77,7 +77,7 @@ export class TreeGrower implements GrownTrees {
 
 /** How the arrays of the stage `forest` test each split. */
 interface SplitTest {
-  /** Of the columns that columnOf() returned. */
+  /** The number of its column, from columnOf(). */
   readonly feature: number;
   readonly threshold: number;
   readonly isText: boolean;
