@@ -145,7 +145,9 @@ describe('boosters on a server', () => {
     ]);
     const csv = await post('/v2/models/colours/csv', 'a,b,colour\n1,0,red\n0,3,blue\n');
     assert.deepEqual(csv, [200, 'predict\r\n2.25\r\n4.25\r\n']);
-    const [status, text] = await post('/v1/models/colours:predict', { instances: [[1, 0]] });
+    const [status, text] = await post('/v1/models/colours:predict', {
+      instances: [[1, 0, 3]],
+    });
     assert.deepEqual([status, text.includes('colour')], [400, true], text);
   });
 
