@@ -12,7 +12,7 @@ import {
   checkOneHot,
   checkScale,
   type ModelInfo,
-  refuseCtrs,
+  refuseHashes,
   refuseFeature,
   splitCount,
 } from './model.js';
@@ -44,11 +44,11 @@ const TREES = {
   biases: 16,
   embeddings: 18,
 };
-const FLOAT = { hasMissing: 0, flat: 2, borders: 3, name: 4, missing: 5 };
+const FLOAT = { hasMissing: 0, index: 1, flat: 2, borders: 3, name: 4, missing: 5 };
 /** Members of categorical, text and embedding features. */
 const FEATURE = { index: 0, flat: 1, name: 2 };
 const ONE_HOT = { index: 0, hashes: 1, texts: 2 };
-const CTR = { ctr: 0, base: 0, combination: 0, features: 0, oneHots: 2 };
+const CTR = { ctr: 0, base: 0, combination: 0, features: 0 };
 const PAIR = { key: 0, value: 1 };
 /** ENanValueTreatment. */
 const MISSING_PASSES = 2;
@@ -80,6 +80,7 @@ function modelOf(table: FlatTable, info: ModelInfo): CatboostModel {
   const floats = table.tables(TREES.floats).map((feature) => {
     const flat = feature.int(FLOAT.flat, -1);
     return checkFloat({
+      index: feature.int(FLOAT.index, -1),
       flat,
       name: feature.text(FLOAT.name) || String(flat),
       borders: feature.floats(FLOAT.borders),
@@ -102,9 +103,12 @@ function modelOf(table: FlatTable, info: ModelInfo): CatboostModel {
     biases.length > 0 ? biases : new Array<number>(width).fill(table.double(TREES.bias, 0));
   const scale = table.double(TREES.scale, 1);
   checkScale(scale, bias, width);
-  const grower = new TreeGrower(splitCount({ floats, oneHots }));
+  const grower = new TreeGrower(splitCount({ floats, oneHots, ctrs: [] }));
   growTrees(grower, table, leaves.length / width, width);
-  return { floats, categoricals, oneHots, trees: grower, leaves, width, scale, bias, info };
+  return {
+    ...{ floats, categoricals, oneHots, ctrs: [], words: new Map<number, string>() },
+    ...{ trees: grower, leaves, width, scale, bias, info },
+  };
 }
 
 function categoricalOf(feature: FlatTable): CategoricalFeature {
@@ -131,7 +135,7 @@ function refuseOthers(table: FlatTable, categoricals: readonly CategoricalFeatur
     const combination = ctr.table(CTR.ctr)?.table(CTR.base)?.table(CTR.combination);
     return Array.from(combination?.ints(CTR.features) ?? []);
   });
-  refuseCtrs(features, categoricals);
+  refuseHashes(features, categoricals);
 }
 
 function growTrees(grower: TreeGrower, table: FlatTable, leaves: number, width: number): void {

@@ -1,5 +1,6 @@
 // Reads the JSON documents that CatBoost saves. Importer's worker thread; pure.
 // Source: CatBoost's catboost/libs/model/model_export/json_model_helpers.cpp.
+import { readCtrs } from './ctrs.js';
 import { list, member, numbers, optional, texts } from '../../plan/xgboost/members.js';
 import {
   type CatboostModel,
@@ -11,7 +12,6 @@ import {
   checkScale,
   type FloatFeature,
   type OneHot,
-  refuseCtrs,
   refuseFeature,
   splitCount,
 } from './model.js';
@@ -24,7 +24,7 @@ export function readDocument(text: string): CatboostModel {
   const categoricals = within('categorical_features', () =>
     listOf(features, 'categorical_features').map(categoricalOf),
   );
-  refuseOthers(features, categoricals);
+  refuseOthers(features);
   const floats = within('float_features', () =>
     listOf(features, 'float_features').map((feature) => floatOf(feature)),
   );
@@ -32,7 +32,8 @@ export function readDocument(text: string): CatboostModel {
   const oneHots = within('categorical_features', () =>
     listOf(features, 'categorical_features').flatMap((feature) => oneHotOf(feature, words)),
   );
-  const grower = new TreeGrower(splitCount({ floats, oneHots }));
+  const ctrs = readCtrs(listOf(features, 'ctrs'), optional(document, 'ctr_data'));
+  const grower = new TreeGrower(splitCount({ floats, oneHots, ctrs }));
   const leaves = new Leaves();
   const symmetric = optional(document, 'oblivious_trees');
   if (symmetric !== undefined) growSymmetric(grower, leaves, symmetric);
@@ -42,7 +43,8 @@ export function readDocument(text: string): CatboostModel {
   checkScale(scale, bias, width);
   const info = new Map(Object.entries(Object(optional(document, 'model_info') ?? {})));
   return {
-    ...{ floats, categoricals, oneHots, trees: grower, width, scale, bias, info },
+    ...{ floats, categoricals, oneHots, ctrs, words },
+    ...{ trees: grower, width, scale, bias, info },
     leaves: checkLeaves(Float64Array.from(leaves.values), width),
   };
 }
@@ -78,6 +80,7 @@ function floatOf(feature: unknown): FloatFeature {
   const flat = numberOf(feature, 'flat_feature_index');
   const hasMissing = optional(feature, 'has_nans') === true;
   return checkFloat({
+    index: numberOf(feature, 'feature_index'),
     flat,
     name: nameOf(feature, flat),
     borders: numbers(listOf(feature, 'borders')).map(Math.fround),
@@ -114,20 +117,11 @@ function oneHotOf(feature: unknown, words: ReadonlyMap<number, string>): readonl
 }
 
 /** Errors: RangeError: always, if the model has features that plans cannot compute. */
-function refuseOthers(features: unknown, categoricals: readonly CategoricalFeature[]): void {
+function refuseOthers(features: unknown): void {
   const [text] = listOf(features, 'text_features');
   if (text !== undefined) refuseFeature('text', nameOf(text, -1));
   const [embedding] = listOf(features, 'embedding_features');
   if (embedding !== undefined) refuseFeature('embedding', nameOf(embedding, -1));
-  const ctrs = listOf(features, 'ctrs');
-  if (ctrs.length === 0) return;
-  const elements = ctrs.flatMap((ctr) => listOf(ctr, 'elements'));
-  const indices = elements.flatMap((element) =>
-    optional(element, 'cat_feature_index') === undefined
-      ? []
-      : numberOf(element, 'cat_feature_index'),
-  );
-  refuseCtrs(indices, categoricals);
 }
 
 /** The leaves of all trees that are read. */

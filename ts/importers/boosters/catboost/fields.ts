@@ -2,13 +2,15 @@
 // worker thread; pure. Source: CatBoost's catboost/python-package/catboost/core.py.
 import { type Column, type PlanBuilder } from '../../plan/builder.js';
 import { checkFeatures, shownCategories } from '../features.js';
-import type { CatboostModel, CategoricalFeature, OneHot } from './model.js';
+import { CtrColumns } from './ctr-columns.js';
+import { type CatboostModel, type CategoricalFeature, type OneHot, refuseHashes } from './model.js';
+import type { SplitKind } from './trees.js';
 
 export interface CatboostFields {
   /** The columns that trees read, in the order of their features. */
   readonly columns: readonly Column[];
-  /** The number of the column that a feature of numbers or of texts has among them. */
-  readonly columnOf: (kind: 'float' | 'text', position: number) => number;
+  /** The number of a feature's column among them. */
+  readonly columnOf: (kind: SplitKind, position: number) => number;
   /** Whether a request may send all features as a matrix of numbers. */
   readonly matrix: boolean;
 }
@@ -27,7 +29,7 @@ export function catboostFields(builder: PlanBuilder, model: CatboostModel): Catb
   for (let flat = 0; flat <= last; flat += 1) {
     const owner = owners.get(flat);
     const name = owner?.name ?? String(flat);
-    const isText = owner !== undefined && 'index' in owner;
+    const isText = owner !== undefined && !('borders' in owner);
     const about = isText ? aboutOf(owner, oneHots) : '';
     const type = isText ? 'string' : 'float';
     fields.set(flat, builder.field({ name, type, ...(about === '' ? {} : { about }) }));
@@ -37,17 +39,29 @@ export function catboostFields(builder: PlanBuilder, model: CatboostModel): Catb
     const field = fields.get(feature.flat);
     return field === undefined || feature.borders.length === 0 ? -1 : columns.push(field) - 1;
   });
+  const textOf = (index: number) => {
+    const owner = categoricals.find((feature) => feature.index === index);
+    const column = owner === undefined ? undefined : fields.get(owner.flat);
+    if (owner !== undefined && column !== undefined) return { ...owner, column };
+    throw new RangeError(`categorical feature ${index} does not exist`);
+  };
+  const floatOf = (index: number) => {
+    const feature = floats.find((one) => one.index === index);
+    const column = feature === undefined ? undefined : fields.get(feature.flat);
+    if (feature !== undefined && column !== undefined) return { feature, column };
+    throw new RangeError(`float feature ${index} does not exist`);
+  };
   const words = oneHots.map((oneHot) => {
-    const owner = categoricals.find(({ index }) => index === oneHot.index);
-    const field = owner === undefined ? undefined : fields.get(owner.flat);
-    if (owner === undefined || field === undefined) {
-      throw new RangeError(`categorical feature ${oneHot.index} does not exist`);
-    }
-    return columns.push(categoryOf(builder, field, owner, oneHot)) - 1;
+    const owner = textOf(oneHot.index);
+    if (oneHot.texts.length < oneHot.hashes.length) refuseHashes([oneHot.index], categoricals);
+    return columns.push(categoryOf(builder, owner.column, owner, oneHot)) - 1;
   });
+  const statistics = new CtrColumns(builder, { float: floatOf, text: textOf }, model.words);
+  const ctrs = model.ctrs.map((ctr) => columns.push(statistics.column(ctr)) - 1);
+  const positions = { float: numbers, text: words, ctr: ctrs };
   return {
     columns,
-    columnOf: (kind, position) => (kind === 'float' ? numbers : words)[position] ?? -1,
+    columnOf: (kind, position) => positions[kind][position] ?? -1,
     matrix: categoricals.length === 0,
   };
 }
@@ -80,14 +94,8 @@ function categoryOf(
   builder: PlanBuilder,
   field: Column,
   { name }: CategoricalFeature,
-  { texts, hashes }: OneHot,
+  { texts }: OneHot,
 ): Column {
-  if (texts.length === 0 && hashes.length > 0) {
-    throw new RangeError(
-      `feature '${name}': the file has only hashes of its categories, not their texts; save the ` +
-        "model with them: model.save_model(NAME, format='json', pool=...)",
-    );
-  }
   const column = builder.column(`category of ${name}`, 'double');
   const values = Float64Array.from(texts, (_, i) => i);
   builder.stage(

@@ -2,10 +2,13 @@
 // Source: CatBoost's catboost/libs/model: model.h, model.cpp (CalcBinFeatures,
 // GetModelClassLabels), flatbuffers/features.fbs.
 import { optional } from '../../plan/xgboost/members.js';
+import type { Ctr } from './ctrs.js';
 import type { GrownTrees } from './trees.js';
 
 /** A feature of numbers; `flat`: its position among all features. */
 export interface FloatFeature {
+  /** Its position among the features of numbers. */
+  readonly index: number;
   readonly flat: number;
   readonly name: string;
   /** Ascending floats. A value above a border passes its split. */
@@ -36,6 +39,9 @@ export interface CatboostModel {
   readonly floats: readonly FloatFeature[];
   readonly categoricals: readonly CategoricalFeature[];
   readonly oneHots: readonly OneHot[];
+  readonly ctrs: readonly Ctr[];
+  /** Texts by their hashes, for CTRs. */
+  readonly words: ReadonlyMap<number, string>;
   readonly trees: GrownTrees;
   /** Leaf i has the values from i * width to (i + 1) * width. */
   readonly leaves: Float64Array;
@@ -46,9 +52,11 @@ export interface CatboostModel {
   readonly info: ModelInfo;
 }
 
-/** The number of splits, which trees name by their position: floats first, then texts. */
-export function splitCount({ floats, oneHots }: Pick<CatboostModel, 'floats' | 'oneHots'>): number {
-  const borders = floats.reduce((sum, feature) => sum + feature.borders.length, 0);
+/** The features in the order of their splits, which trees name by their position. */
+export type SplitFeatures = Pick<CatboostModel, 'floats' | 'oneHots' | 'ctrs'>;
+
+export function splitCount({ floats, oneHots, ctrs }: SplitFeatures): number {
+  const borders = [...floats, ...ctrs].reduce((sum, feature) => sum + feature.borders.length, 0);
   return oneHots.reduce((sum, feature) => sum + feature.hashes.length, borders);
 }
 
@@ -106,8 +114,8 @@ export function checkScale(scale: number, bias: readonly number[], width: number
   if (wrong !== undefined) throw new RangeError(`scale and bias: ${wrong} is not a finite number`);
 }
 
-/** A model with CTRs. `features`: their positions among the features of texts. */
-export function refuseCtrs(
+/** A binary file has categories by their hashes only. `features`: their positions among texts. */
+export function refuseHashes(
   features: Iterable<number>,
   categoricals: readonly CategoricalFeature[],
 ): never {
@@ -116,9 +124,8 @@ export function refuseCtrs(
     return `'${found?.name ?? index}'`;
   });
   throw new RangeError(
-    `CTRs (statistics of the label by category) of the feature ${names.join(', ')} are not ` +
-      'supported; train with one_hot_max_size of at least the number of its categories, or ' +
-      'encode the feature as numbers before training',
+    `feature ${names.join(', ')}: the file has only hashes of its categories, not their texts; ` +
+      "save the model with them: model.save_model(NAME, format='json', pool=...)",
   );
 }
 

@@ -2,7 +2,7 @@
 // worker thread; pure. Source: CatBoost's catboost/libs/model/cpu/evaluator_impl.cpp
 // (CalcTreesSingleDocImpl, CalcIndexesNonSymmetric), quantization.h (BinarizeFeatures).
 import { type TreeNodes, TreeMissing, TreeTest } from '../../plan/forest.js';
-import type { CatboostModel } from './model.js';
+import type { SplitFeatures } from './model.js';
 
 /** Nodes of all trees. A child below 0 is the leaf ~child. */
 export interface GrownTrees {
@@ -75,6 +75,9 @@ export class TreeGrower implements GrownTrees {
   }
 }
 
+/** The kinds of features that trees split by. */
+export type SplitKind = 'float' | 'text' | 'ctr';
+
 /** How the arrays of the stage `forest` test each split. */
 interface SplitTest {
   /** The number of its column, from columnOf(). */
@@ -86,22 +89,25 @@ interface SplitTest {
 
 /** By the number of the split. `columnOf`: the number of a feature's column. */
 export function splitTests(
-  { floats, oneHots }: Pick<CatboostModel, 'floats' | 'oneHots'>,
-  columnOf: (kind: 'float' | 'text', position: number) => number,
+  { floats, oneHots, ctrs }: SplitFeatures,
+  columnOf: (kind: SplitKind, position: number) => number,
 ): readonly SplitTest[] {
   const tests: SplitTest[] = [];
-  floats.forEach(({ borders, passesMissing }, position) => {
+  const addBorders = (kind: SplitKind, position: number, passesMissing: boolean): void => {
+    const { borders } = (kind === 'float' ? floats : ctrs)[position] ?? { borders: [] };
     for (let i = 0; i < borders.length; i += 1) {
       const threshold = borders[i] ?? 0;
-      tests.push({ feature: columnOf('float', position), threshold, isText: false, passesMissing });
+      tests.push({ feature: columnOf(kind, position), threshold, isText: false, passesMissing });
     }
-  });
+  };
+  floats.forEach(({ passesMissing }, position) => addBorders('float', position, passesMissing));
   oneHots.forEach(({ hashes }, position) => {
     for (let i = 0; i < hashes.length; i += 1) {
       const feature = columnOf('text', position);
       tests.push({ feature, threshold: i, isText: true, passesMissing: false });
     }
   });
+  ctrs.forEach((_, position) => addBorders('ctr', position, false));
   return tests;
 }
 
