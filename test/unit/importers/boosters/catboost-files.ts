@@ -152,3 +152,45 @@ export const COLOURS = {
     { hash: 3052168893, value: 'red' },
   ],
 };
+
+/** The text of a combination, as JSON names its table. */
+const IDENTIFIER = 'colour';
+
+/** A CTR of the colour: above 5 and above 9 are splits 2 and 3. Red: 10.5, blue: 1.5, others: 7.5. */
+export function ctrFeatures(parts: object = {}, words: object = COLOURS.cat_features_hash): object {
+  const { values: _, ...colour } = COLOURS.categorical_features[0] as { values: number[] };
+  const ctr = {
+    borders: [5, 9],
+    ctr_type: 'Borders',
+    elements: [{ cat_feature_index: 0, combination_element: 'cat_feature_value' }],
+    identifier: IDENTIFIER,
+    prior_denomerator: 1,
+    prior_numerator: 0.5,
+    scale: 15,
+    shift: 0,
+    target_border_idx: 0,
+    ...parts,
+  };
+  return { categorical_features: [colour], cat_features_hash: words, ctrs: [ctr] };
+}
+
+/** The parts of a document with such a CTR. `entries`: counts by hash. */
+export const ctrParts = (entries: readonly (readonly [bigint, ...number[]])[]): object => ({
+  ctr_data: {
+    [IDENTIFIER]: {
+      counter_denominator: 8,
+      hash_map: [
+        2n ** 64n - 1n,
+        ...Array.from(entries[0]?.slice(1) ?? [], () => 7),
+        ...entries.flat(),
+      ].map((one) => (typeof one === 'bigint' ? String(one) : one)),
+      hash_stride: entries[0]?.length ?? 2,
+    },
+  },
+  oblivious_trees: [
+    { leaf_values: [1, 2, 4, 8], splits: [{ split_index: 2 }, { split_index: 3 }] },
+  ],
+});
+
+export const RED = -1242798403n;
+export const BLUE = -863087293n;

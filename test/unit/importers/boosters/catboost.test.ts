@@ -4,7 +4,19 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { importBytes } from '../../../../ts/importers/boosters/index.js';
 import { runPlan } from '../plan/run-plan.js';
-import { catboostDocument, cbmOf, COLOURS, NODES, SPLIT_A, SPLIT_B } from './catboost-files.js';
+import { hashWith } from '../../../../ts/importers/boosters/catboost/ctrs.js';
+import {
+  BLUE,
+  catboostDocument,
+  cbmOf,
+  COLOURS,
+  ctrFeatures,
+  ctrParts,
+  NODES,
+  RED,
+  SPLIT_A,
+  SPLIT_B,
+} from './catboost-files.js';
 import { planOf, refuses, surviveDamage } from './support.js';
 
 const NaN = Number.NaN;
@@ -119,6 +131,95 @@ describe('models that CatBoost has saved', () => {
     assert.throws(() => margins(file, { a: [0], b: [0], colour: [null] }), /colour/);
     const hashes = { ...COLOURS, cat_features_hash: undefined };
     refuses(catboostDocument({}, hashes), /feature 'colour': the file has only hashes .*pool=/);
+  });
+
+  const colour = ['red', 'blue', 'violet', 'red'];
+  const coloured = { a: [0, 0, 1, 1], b: [0, 0, 0, 0], colour };
+  const red = hashWith(0n, RED);
+  const blue = hashWith(0n, BLUE);
+  const counts = ctrParts([
+    [red, 1, 3],
+    [blue, 4, 0],
+  ]);
+
+  test('CTRs of one feature, by its texts; unknown texts', () => {
+    const file = catboostDocument(counts, ctrFeatures());
+    assert.deepEqual(margins(file, coloured), [8.25, 1.25, 2.25, 8.25]);
+    assert.throws(() => margins(file, { a: [0], b: [0], colour: [null] }), /colour/);
+  });
+
+  test('kinds of CTRs', () => {
+    const kind = (type: string, entries: Parameters<typeof ctrParts>[0], more = {}): unknown =>
+      margins(
+        catboostDocument(ctrParts(entries), ctrFeatures({ ctr_type: type, ...more })),
+        coloured,
+      );
+    // (8 + 0.5) / (8 + 1) and (2 + 0.5) / (8 + 1) by 15; others 0.5 / 9.
+    assert.deepEqual(
+      kind('Counter', [
+        [red, 8],
+        [blue, 2],
+      ]),
+      [8.25, 1.25, 1.25, 8.25],
+    );
+    const means = [
+      [red, 3.5, 4],
+      [blue, 1.5, 4],
+    ] as const;
+    assert.deepEqual(kind('FloatTargetMeanValue', means), [8.25, 2.25, 2.25, 8.25]);
+    const several = [
+      [red, 1, 3, 0],
+      [blue, 0, 0, 4],
+    ] as const;
+    assert.deepEqual(kind('Buckets', several, { target_border_idx: 1 }), [8.25, 1.25, 2.25, 8.25]);
+    assert.deepEqual(kind('Borders', several, { target_border_idx: 1 }), [1.25, 8.25, 2.25, 1.25]);
+  });
+
+  test('CTRs of combinations with splits', () => {
+    const elements = [
+      { cat_feature_index: 0, combination_element: 'cat_feature_value' },
+      { float_feature_index: 0, border: 0.5, combination_element: 'float_feature' },
+    ];
+    const entries = [
+      [hashWith(red, 1n), 1, 3],
+      [hashWith(blue, 0n), 4, 0],
+    ] as const;
+    const file = catboostDocument(ctrParts(entries), ctrFeatures({ elements }));
+    // Red with a = 0 has no entry.
+    assert.deepEqual(margins(file, coloured), [2.25, 1.25, 2.25, 8.25]);
+    const one = { cat_feature_index: 0, value: -863087293 };
+    const exact = [elements[0], { ...one, combination_element: 'cat_feature_exact_value' }];
+    const both = [
+      [hashWith(red, 0n), 1, 3],
+      [hashWith(blue, 1n), 4, 0],
+    ] as const;
+    const other = catboostDocument(ctrParts(both), ctrFeatures({ elements: exact }));
+    assert.deepEqual(margins(other, coloured), [8.25, 1.25, 2.25, 8.25]);
+  });
+
+  test('CTRs that cannot be read', () => {
+    const refusesCtr = (ctr: object, expected: RegExp, words?: object): void =>
+      refuses(catboostDocument(counts, ctrFeatures(ctr, words)), expected);
+    refusesCtr({}, /the CTRs of 'colour': the file lacks the texts of some .*pool=/, []);
+    refusesCtr({ ctr_type: 'Sums' }, /ctr 0: the type 'Sums' is not known/);
+    refusesCtr({ identifier: 'none' }, /ctr 0: expected 'none', got none/);
+    refusesCtr({ borders: [2, 1] }, /ctr 0: borders: expected ascending numbers/);
+    refusesCtr({ elements: [] }, /a CTR without a categorical feature/);
+    refusesCtr({ scale: 'x' }, /ctr 0: expected a number, got "x"/);
+    const float = { float_feature_index: 0, border: 0.5, combination_element: 'float_feature' };
+    const text = { cat_feature_index: 0, combination_element: 'cat_feature_value' };
+    const many = [text, ...new Array<object>(40).fill(float)];
+    refusesCtr({ elements: many }, /the CTRs of 'colour': expected at most 4194304 combinations/);
+    const [odd] = [{ ...float, combination_element: 'word' }];
+    refusesCtr({ elements: [text, odd] }, /the part 'word' of a combination is not known/);
+    const far = [{ ...text, cat_feature_index: 9 }];
+    refusesCtr({ elements: far }, /categorical feature 9 does not exist/);
+    const table = { counter_denominator: 0, hash_map: ['1', 2, 3], hash_stride: 2 };
+    const cut = catboostDocument({ ...counts, ctr_data: { colour: table } }, ctrFeatures());
+    refuses(cut, /ctr 0: hash_map: 3 values are not entries of 2 values/);
+    const words = { colour: { ...table, hash_map: ['x', 2] } };
+    const wrong = catboostDocument({ ...counts, ctr_data: words }, ctrFeatures());
+    refuses(wrong, /ctr 0: hash_map: expected a hash, got "x"/);
   });
 
   test('features that no tree reads keep their position', () => {
@@ -246,6 +347,15 @@ describe('broken models', () => {
       }),
       /feature 'colour': the file has only hashes of its categories/,
     ],
+    'CTRs in a binary file': [
+      cbmOf({
+        4: { tables: [{ 0: { int: 0 }, 1: { int: 2 }, 2: 'colour' }] },
+        7: {
+          tables: [{ 0: { table: { 0: { table: { 0: { table: { 0: Int32Array.of(0) } } } } } } }],
+        },
+      }),
+      /feature 'colour': the file has only hashes of its categories, .*pool=/,
+    ],
     'a category twice': [
       cbmOf({ 6: { tables: [{ 0: { int: 0 }, 1: Int32Array.of(7, 7) }] } }),
       /categorical feature 0: two splits have the same value/,
@@ -310,5 +420,7 @@ describe('broken models', () => {
     surviveDamage(cbmOf(NODES), 3000, ['\0\0\0\0', '\u00ff\u00ff\u00ff\u007f', '\u0004', '\u0080']);
     const words = ['-1', '1e999', 'null', '{', '[', '"', ',', '0', '99999999999', '2'];
     surviveDamage(catboostDocument({}, COLOURS), 2000, words);
+    const ctrs = ctrParts([[hashWith(0n, RED), 1, 3]]);
+    surviveDamage(catboostDocument(ctrs, ctrFeatures()), 2000, words);
   });
 });

@@ -32,12 +32,23 @@ export class CtrColumns {
   readonly #numbers = new Map<number, Column>();
   readonly #keys = new Map<string, Column>();
   readonly #found = new Map<string, ReadonlyMap<bigint, number>>();
+  /** The hashes that the tables of each combination have. */
+  readonly #wanted = new Map<string, Set<bigint>>();
   #left = COMBINATIONS_MAX;
 
   /** `words`: texts by their hashes. */
-  constructor(builder: PlanBuilder, fields: CtrFields, words: ReadonlyMap<number, string>) {
+  constructor(
+    builder: PlanBuilder,
+    fields: CtrFields,
+    { ctrs, words }: { readonly ctrs: readonly Ctr[]; readonly words: ReadonlyMap<number, string> },
+  ) {
     this.#builder = builder;
     this.#fields = fields;
+    for (const { combination, values } of ctrs) {
+      const wanted = this.#wanted.get(combination) ?? new Set<bigint>();
+      for (const hash of values.keys()) wanted.add(hash);
+      this.#wanted.set(combination, wanted);
+    }
     this.#texts = [...words.values()];
     this.#hashes = Array.from(words.keys(), BigInt);
   }
@@ -76,7 +87,7 @@ export class CtrColumns {
             'in all; train with max_ctr_complexity=1, or encode the features before training',
         );
       }
-      found = this.#enumerate(parts);
+      found = this.#enumerate(parts, this.#wanted.get(combination) ?? new Set());
       this.#found.set(combination, found);
     }
     for (const hash of values.keys()) if (!found.has(hash)) throw textless(shown);
@@ -87,14 +98,18 @@ export class CtrColumns {
     return kind === 'categorical' ? this.#texts.length : 2;
   }
 
-  #enumerate(parts: readonly Part[]): ReadonlyMap<bigint, number> {
+  #enumerate(parts: readonly Part[], wanted: ReadonlySet<bigint>): ReadonlyMap<bigint, number> {
     let made = new Map<bigint, number>([[0n, 0]]);
     for (const part of parts) {
+      const isLast = part === parts.at(-1);
       const size = this.#sizeOf(part);
       const hashes = part.kind === 'categorical' ? this.#hashes : [0n, 1n];
       const next = new Map<bigint, number>();
       for (const [hash, number] of made) {
-        hashes.forEach((one, i) => next.set(hashWith(hash, one), number * size + i));
+        hashes.forEach((one, i) => {
+          const longer = hashWith(hash, one);
+          if (!isLast || wanted.has(longer)) next.set(longer, number * size + i);
+        });
       }
       made = next;
     }

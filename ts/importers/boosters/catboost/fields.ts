@@ -56,7 +56,7 @@ export function catboostFields(builder: PlanBuilder, model: CatboostModel): Catb
     if (oneHot.texts.length < oneHot.hashes.length) refuseHashes([oneHot.index], categoricals);
     return columns.push(categoryOf(builder, owner.column, owner, oneHot)) - 1;
   });
-  const statistics = new CtrColumns(builder, { float: floatOf, text: textOf }, model.words);
+  const statistics = new CtrColumns(builder, { float: floatOf, text: textOf }, model);
   const ctrs = model.ctrs.map((ctr) => columns.push(statistics.column(ctr)) - 1);
   const positions = { float: numbers, text: words, ctr: ctrs };
   return {
