@@ -175,22 +175,22 @@ export function ctrFeatures(parts: object = {}, words: object = COLOURS.cat_feat
 }
 
 /** The parts of a document with such a CTR. `entries`: counts by hash. */
-export const ctrParts = (entries: readonly (readonly [bigint, ...number[]])[]): object => ({
-  ctr_data: {
-    [IDENTIFIER]: {
-      counter_denominator: 8,
-      hash_map: [
-        2n ** 64n - 1n,
-        ...Array.from(entries[0]?.slice(1) ?? [], () => 7),
-        ...entries.flat(),
-      ].map((one) => (typeof one === 'bigint' ? String(one) : one)),
-      hash_stride: entries[0]?.length ?? 2,
-    },
-  },
-  oblivious_trees: [
-    { leaf_values: [1, 2, 4, 8], splits: [{ split_index: 2 }, { split_index: 3 }] },
-  ],
-});
+export function ctrParts(entries: readonly (readonly [bigint, ...number[]])[]): object {
+  const [first = [0n, 0]] = entries;
+  // CatBoost writes an empty entry too.
+  const empty = [2n ** 64n - 1n, ...first.slice(1).map(() => 7)];
+  const flat = [...empty, ...entries.flat()];
+  const table = {
+    counter_denominator: 8,
+    hash_map: flat.map((one) => (typeof one === 'bigint' ? String(one) : one)),
+    hash_stride: first.length,
+  };
+  const splits = [{ split_index: 2 }, { split_index: 3 }];
+  return {
+    ctr_data: { [IDENTIFIER]: table },
+    oblivious_trees: [{ leaf_values: [1, 2, 4, 8], splits }],
+  };
+}
 
 export const RED = -1242798403n;
 export const BLUE = -863087293n;
