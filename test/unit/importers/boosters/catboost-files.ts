@@ -156,7 +156,7 @@ export const COLOURS = {
 /** The text of a combination, as JSON names its table. */
 const IDENTIFIER = 'colour';
 
-/** A CTR of the colour: above 5 and above 9 are splits 2 and 3. Red: 10.5, blue: 1.5, others: 7.5. */
+/** A CTR of the colour: above 5 and above 9 are splits 2 and 3. Red 10.5, blue 1.5, others 7.5. */
 export function ctrFeatures(parts: object = {}, words: object = COLOURS.cat_features_hash): object {
   const { values: _, ...colour } = COLOURS.categorical_features[0] as { values: number[] };
   const ctr = {
