@@ -26,11 +26,13 @@ export function catboostFields(builder: PlanBuilder, model: CatboostModel): Catb
   checkFeatures(last + 1);
   const fields = new Map<number, Column>();
   const owners = ownersOf(model);
+  const labels = new Map(oneHots.map((oneHot) => [oneHot.index, oneHot.texts]));
   for (let flat = 0; flat <= last; flat += 1) {
     const owner = owners.get(flat);
     const name = owner?.name ?? String(flat);
     const isText = owner !== undefined && !('borders' in owner);
-    const about = isText ? aboutOf(owner, oneHots) : '';
+    const known = isText ? (labels.get(owner.index) ?? []) : [];
+    const about = known.length === 0 ? '' : shownCategories(known);
     const type = isText ? 'string' : 'float';
     fields.set(flat, builder.field({ name, type, ...(about === '' ? {} : { about }) }));
   }
@@ -39,14 +41,16 @@ export function catboostFields(builder: PlanBuilder, model: CatboostModel): Catb
     const field = fields.get(feature.flat);
     return field === undefined || feature.borders.length === 0 ? -1 : columns.push(field) - 1;
   });
+  const texts = new Map(categoricals.map((feature) => [feature.index, feature]));
+  const numeric = new Map(floats.map((feature) => [feature.index, feature]));
   const textOf = (index: number) => {
-    const owner = categoricals.find((feature) => feature.index === index);
+    const owner = texts.get(index);
     const column = owner === undefined ? undefined : fields.get(owner.flat);
     if (owner !== undefined && column !== undefined) return { ...owner, column };
     throw new RangeError(`categorical feature ${index} does not exist`);
   };
   const floatOf = (index: number) => {
-    const feature = floats.find((one) => one.index === index);
+    const feature = numeric.get(index);
     const column = feature === undefined ? undefined : fields.get(feature.flat);
     if (feature !== undefined && column !== undefined) return { feature, column };
     throw new RangeError(`float feature ${index} does not exist`);
@@ -79,11 +83,6 @@ function ownersOf({ floats, categoricals }: CatboostModel) {
     owners.set(feature.flat, feature);
   }
   return owners;
-}
-
-function aboutOf({ index }: CategoricalFeature, oneHots: readonly OneHot[]): string {
-  const texts = oneHots.find((one) => one.index === index)?.texts ?? [];
-  return texts.length === 0 ? '' : shownCategories(texts);
 }
 
 /**
