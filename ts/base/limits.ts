@@ -212,7 +212,7 @@ export const MODEL_FILE_NAME_CHARS_MAX = 4096;
  */
 export const ARCHIVE_RATIO_FROM_BYTES = 16_777_216;
 export const ARCHIVE_RATIO_MAX = 200;
-/** A booster's file (XGBoost, LightGBM), which is read into memory. */
+/** A booster's file (XGBoost, LightGBM, CatBoost), which is read into memory. */
 export const BOOSTER_BYTES_MAX = 2_147_483_647;
 /** Features of a booster: each is a field, and a request's tensors name at most this number. */
 export const BOOSTER_FEATURES_MAX = 16_384;

@@ -44,7 +44,9 @@ export interface TensorFlowImporterSpec {
 /** Import to a tabular plan. */
 export interface TabularImporterSpec {
   /** `archive`, `booster`: one of several, determined when it is opened. */
-  readonly format: 'spark' | 'mleap' | 'pmml' | 'xgboost' | 'lightgbm' | 'archive' | 'booster';
+  readonly format:
+    | ('spark' | 'mleap' | 'pmml' | 'xgboost' | 'lightgbm' | 'catboost')
+    | ('archive' | 'booster');
   /** The schema file of its fields and outputs; "" = the model's own. */
   readonly schema: string;
   readonly verification: VerificationMode;

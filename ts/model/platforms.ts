@@ -7,6 +7,7 @@ export const TABULAR_PLATFORMS = {
   pmml: 'pmml_xml',
   xgboost: 'xgboost_booster',
   lightgbm: 'lightgbm_booster',
+  catboost: 'catboost_booster',
 } as const;
 
 /**

@@ -31,6 +31,7 @@ const FORMATS: Readonly<Record<ImportedFormat, string>> = {
   pmml: 'PMML document',
   xgboost: 'XGBoost model',
   lightgbm: 'LightGBM model',
+  catboost: 'CatBoost model',
 };
 
 /**

@@ -1,7 +1,8 @@
 // Recognises the files of boosters by their front. Pure; any thread.
-// Source: XGBoost's doc/model.schema, Universal Binary JSON; LightGBM's gbdt_model_text.cpp.
+// Source: XGBoost's doc/model.schema, Universal Binary JSON; LightGBM's gbdt_model_text.cpp;
+// CatBoost's model.cpp ("CBM1"), json_model_helpers.cpp.
 
-export type BoosterKind = 'xgboost' | 'lightgbm';
+export type BoosterKind = 'xgboost' | 'lightgbm' | 'catboost';
 
 /** Bytes of a file that boosterKind() needs. */
 export const BOOSTER_HEAD_BYTES = 4096;
@@ -10,11 +11,12 @@ export const BOOSTER_HEAD_BYTES = 4096;
 const BINARY_LEARNER_BYTES = 136;
 const OBJECTIVE_BYTES_MAX = 64;
 
-/** undefined: neither. */
+/** undefined: none of them. */
 export function boosterKind(head: Buffer): BoosterKind | undefined {
   const text = head.subarray(0, BOOSTER_HEAD_BYTES).toString('latin1');
   if (isXgboost(head, text)) return 'xgboost';
-  return isLightgbm(text) ? 'lightgbm' : undefined;
+  if (isLightgbm(text)) return 'lightgbm';
+  return isCatboost(text) ? 'catboost' : undefined;
 }
 
 /** JSON, Universal Binary JSON, and the binary formats before XGBoost 2.1. */
@@ -29,6 +31,12 @@ export function isXgboost(head: Buffer, text: string): boolean {
 /** Text alone, not LightGBM's JSON dump. */
 export function isLightgbm(text: string): boolean {
   return /^tree\r?\nversion=v\d/.test(text);
+}
+
+/** Its own binary format, and JSON. */
+export function isCatboost(text: string): boolean {
+  if (text.startsWith('CBM1')) return true;
+  return /^\s*\{/.test(text) && /"(oblivious_trees|ctr_data|features_info)"\s*:/.test(text);
 }
 
 /** A pickled or snapshotted booster has its parts first. */

@@ -193,7 +193,7 @@ function pickleKind(name: string, pickle: Buffer): string {
   if (text.includes('xgboost')) {
     return `${start}onnxmltools.convert_xgboost(model, initial_types=...)`;
   }
-  if (text.includes('catboost')) return `${start}model.save_model('${onnx}', format='onnx')`;
+  if (text.includes('catboost')) return `${start}model.save_model('${stem(name)}.cbm')`;
   if (text.includes('sklearn')) {
     return (
       `${start}skl2onnx.to_onnx(joblib.load('${name}'), X[:1]).SerializeToString(), written to ` +

@@ -1,6 +1,6 @@
 // Recognises models of tabular tools and of Apple's and MLflow's formats by content, and names the
 // way to a model that Serval loads. Control plane; pure. Source: XGBoost's doc/model.schema and
-// Universal Binary JSON; LightGBM's gbdt_model_text.cpp; CatBoost's model_format.fbs ("CBM1");
+// Universal Binary JSON; LightGBM's gbdt_model_text.cpp;
 // H2O's hex.genmodel MojoReaderBackend; coremltools' Model.proto; MLflow's "MLmodel" format;
 // PyTorch's torch/export/pt2_archive.
 import { type BoosterKind, boosterKind } from '../boosters/detect.js';
@@ -17,13 +17,6 @@ export function toolKind(name: string, head: Buffer, text: string): string | und
     return (
       "is LightGBM's dump_model(), which LightGBM itself cannot load; serve the file of " +
       `booster.save_model('${stem}.txt')`
-    );
-  }
-  if (text.startsWith('CBM1') || isCatboostJson(text)) {
-    return (
-      'is a CatBoost model, which Serval cannot load directly; convert it in Python:  ' +
-      `model = catboost.CatBoost().load_model('${name}'); model.save_model('${stem}.onnx', ` +
-      "format='onnx') (numeric features; with categorical ones: format='pmml')"
     );
   }
   if (isMlflow(text)) return mlflowKind(text);
@@ -51,17 +44,17 @@ export function toolArchive(name: string, names: readonly string[]): string | un
   return undefined;
 }
 
+const BOOSTERS: Readonly<Record<BoosterKind, readonly [string, string]>> = {
+  xgboost: ['an XGBoost', 'model.ubj'],
+  lightgbm: ['a LightGBM', 'model.txt'],
+  catboost: ['a CatBoost', 'model.cbm'],
+};
+
 /** Under a name that does not say so; a folder's file is found by its name. */
 function boosterText(name: string, kind: BoosterKind): string {
-  const [title, file] =
-    kind === 'xgboost' ? ['an XGBoost', 'model.ubj'] : ['a LightGBM', 'model.txt'];
+  const [title, file] = BOOSTERS[kind];
   const wanted = name.endsWith('.json') ? 'model.json' : file;
   return `is ${title} model under another name: rename it to ${wanted}, or name it as a PATH`;
-}
-
-function isCatboostJson(text: string): boolean {
-  if (!/^\s*\{/.test(text)) return false;
-  return /"(oblivious_trees|ctr_data|features_info)"\s*:/.test(text) && !/"learner"/.test(text);
 }
 
 /** YAML that lists the flavors of the folder. */
@@ -79,7 +72,7 @@ const MLFLOW_WAYS: Readonly<Record<string, string>> = {
     'convert it: skl2onnx.to_onnx(mlflow.sklearn.load_model(FOLDER), X[:1]), with float32 numbers in X',
   xgboost: 'convert it: onnxmltools.convert_xgboost(mlflow.xgboost.load_model(FOLDER), ...)',
   lightgbm: 'convert it: onnxmltools.convert_lightgbm(mlflow.lightgbm.load_model(FOLDER), ...)',
-  catboost: "mlflow.catboost.load_model(FOLDER).save_model('model.onnx', format='onnx')",
+  catboost: 'serve the .cb file in it as model.cbm',
   pytorch:
     "torch.onnx.export(mlflow.pytorch.load_model(FOLDER), (example,), 'model.onnx', " +
     'dynamic_shapes=({0: torch.export.Dim.DYNAMIC},))',

@@ -92,7 +92,7 @@ async function lower(
 
 /** Errors: ModelInvalid: always, with what the file is. */
 async function notABooster(path: string): Promise<never> {
-  const expected = 'expected a model that XGBoost or LightGBM has saved';
+  const expected = 'expected a model that XGBoost, LightGBM or CatBoost has saved';
   const what = (await foreignFile(path)) ?? expected;
   throw new ServalError(ErrorCode.ModelInvalid, `${path}: ${what}`);
 }

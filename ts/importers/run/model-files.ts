@@ -51,13 +51,25 @@ const XML_EXTENSION = '.xml';
 const PMML_GZIP_EXTENSIONS = ['.pmml.gz', '.xml.gz'] as const;
 /** Longest first. A gzip-compressed tar may have any of the last three. */
 const ARCHIVE_EXTENSIONS = ['.tar.gz', '.zip', '.tar', '.tgz', '.gz'] as const;
-/** Models of XGBoost and LightGBM, whatever the rest of the name. */
-const BOOSTER_EXTENSIONS: ReadonlySet<string> = new Set(['.ubj', '.bst', '.xgb', '.lgb', '.lgbm']);
+/** Models of XGBoost, LightGBM and CatBoost, whatever the rest of the name. */
+const BOOSTER_EXTENSIONS: ReadonlySet<string> = new Set([
+  ...['.ubj', '.bst', '.xgb', '.lgb', '.lgbm', '.cbm'],
+]);
 /** Common extensions: such a model if the rest of the name is one of BOOSTER_STEMS. */
 const MAYBE_BOOSTER_EXTENSIONS: ReadonlySet<string> = new Set([
-  ...['.xgb.json', '.xgb.ubj', '.lgb.txt', '.lgbm.txt', '.json', '.txt', '.model', '.bin'],
+  ...[
+    '.xgb.json',
+    '.xgb.ubj',
+    '.lgb.txt',
+    '.lgbm.txt',
+    '.cbm.json',
+    '.json',
+    '.txt',
+    '.model',
+    '.bin',
+  ],
 ]);
-const BOOSTER_STEMS: ReadonlySet<string> = new Set(['model', 'xgboost', 'lightgbm']);
+const BOOSTER_STEMS: ReadonlySet<string> = new Set(['model', 'xgboost', 'lightgbm', 'catboost']);
 /** Such a model if the configuration names the file; other extensions may be ONNX models. */
 const NAMED_BOOSTER_EXTENSIONS: ReadonlySet<string> = new Set(['.json', '.txt', '.model']);
 /** Stands for a platform: the configuration says that the model is a booster. */
@@ -93,7 +105,7 @@ const REFUSED: ReadonlySet<string> = new Set(['.keras', '.h5', '.hdf5', '.tflite
 const FOREIGN: ReadonlySet<string> = new Set([
   ...REFUSED,
   ...['.pt', '.pth', '.pt2', '.ckpt', '.pkl', '.pickle', '.joblib', '.safetensors', '.gguf'],
-  ...['.ort', '.cbm', '.mlmodel'],
+  ...['.ort', '.mlmodel'],
 ]);
 
 const isTabular = (format: string): format is TabularFormat => Object.hasOwn(PLATFORMS, format);
@@ -169,7 +181,7 @@ export function findModelFile(
   wanted: string,
   platform = '',
 ): ModelFile | undefined {
-  const told = (['spark', 'mleap', 'pmml', 'xgboost', 'lightgbm'] as const).find(
+  const told = (['spark', 'mleap', 'pmml', 'xgboost', 'lightgbm', 'catboost'] as const).find(
     (one) => TABULAR_PLATFORMS[one] === platform,
   );
   if (names.includes(wanted)) {

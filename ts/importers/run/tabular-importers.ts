@@ -13,5 +13,6 @@ export const TABULAR_IMPORTERS: TabularImporters = {
   },
   xgboost: async () => (await import('../boosters/index.js')).importBooster,
   lightgbm: async () => (await import('../boosters/index.js')).importBooster,
+  catboost: async () => (await import('../boosters/index.js')).importBooster,
   pmml: async () => (await import('../pmml/index.js')).importPmml,
 };

@@ -30,6 +30,7 @@ export const MODEL_PLATFORMS = [
   'spark',
   'xgboost',
   'lightgbm',
+  'catboost',
 ];
 
 /**

@@ -144,6 +144,7 @@ const MODEL_FILES: Readonly<Record<string, string>> = {
   [TABULAR_PLATFORMS.pmml]: 'model.pmml',
   [TABULAR_PLATFORMS.xgboost]: 'model.ubj',
   [TABULAR_PLATFORMS.lightgbm]: 'model.txt',
+  [TABULAR_PLATFORMS.catboost]: 'model.cbm',
 };
 
 /**

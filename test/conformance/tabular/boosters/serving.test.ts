@@ -1,5 +1,5 @@
-// Models of XGBoost and LightGBM on a running server: names in a repository, metadata, every
-// request form, a matrix under any name, and the errors of files that cannot be served.
+// Models of XGBoost, LightGBM and CatBoost on a running server: names in a repository, metadata,
+// every request form, a matrix under any name, and the errors of files that cannot be served.
 // Source: docs/reference/boosters.md.
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -7,6 +7,11 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { startServer, type ServalProcess } from '../../../e2e/support/serval-process.js';
+import {
+  catboostDocument,
+  cbmOf,
+  COLOURS,
+} from '../../../unit/importers/boosters/catboost-files.js';
 import { documentOf, jsonOf, LIGHTGBM, TREE } from '../../../unit/importers/boosters/support.js';
 
 const NAMED = jsonOf(documentOf({ learner: { feature_names: ['age', 'rooms'] } }));
@@ -40,6 +45,12 @@ const FILES: Readonly<Record<string, Buffer | string>> = {
   'named/1/model.json': NAMED,
   'many/3/model.bst': MANY,
   'light/1/model.txt': LIGHTGBM,
+  'cats/1/model.cbm': cbmOf(),
+  'colours/1/catboost.json': catboostDocument({}, COLOURS),
+  'hashed/1/model.cbm': cbmOf({
+    4: { tables: [{ 0: { int: 0 }, 1: { int: 2 }, 2: 'colour' }] },
+    6: { tables: [{ 0: { int: 0 }, 1: Int32Array.of(7) }] },
+  }),
   'told/1/anything.json': NAMED,
   'told/config.pbtxt': 'platform: "xgboost_booster" default_model_filename: "anything.json"',
   'fil/1/xgboost.json': LOGISTIC,
@@ -169,6 +180,34 @@ describe('boosters on a server', () => {
     assert.match(text, /input 'input': expected a field's name, or all 2 fields in shape \[1,2\]/);
   });
 
+  test('CatBoost: metadata, a matrix, columns, CSV, texts', async () => {
+    assert.deepEqual(await get('/v2/models/cats'), {
+      name: 'cats',
+      versions: ['1'],
+      platform: 'catboost_booster',
+      inputs: [
+        { name: 'a', datatype: 'FP32', shape: [-1] },
+        { name: 'b', datatype: 'FP32', shape: [-1] },
+      ],
+      outputs: [{ name: 'predict', datatype: 'FP64', shape: [-1] }],
+    });
+    const instances = [[1, 0], { a: 0, b: 3 }, { a: null, b: null }];
+    assert.deepEqual(await posted('/v1/models/cats:predict', { instances }), {
+      predictions: [2.25, 4.25, 4.25],
+    });
+    const inputs = [{ name: 'input-0', datatype: 'FP32', shape: [2, 2], data: [1, 3, 0, 0] }];
+    const answer = (await posted('/v2/models/cats/infer', { inputs })) as { outputs: object[] };
+    assert.deepEqual(answer.outputs, [
+      { name: 'predict', datatype: 'FP64', shape: [2], data: [8.25, 1.25] },
+    ]);
+    const csv = await post('/v2/models/colours/csv', 'a,b,colour\n1,0,red\n0,3,blue\n');
+    assert.deepEqual(csv, [200, 'predict\r\n2.25\r\n4.25\r\n']);
+    const [status, text] = await post('/v1/models/colours:predict', {
+      instances: [[1, 0, 3]],
+    });
+    assert.deepEqual([status, text.includes('colour')], [400, true], text);
+  });
+
   test('outputs on request, lists of them, CSV', async () => {
     const inputs = [{ name: 'x', datatype: 'FP32', shape: [2, 2], data: [1, 0, 0, 0] }];
     const outputs = ['predict', 'margin', 'label'].map((name) => ({ name }));
@@ -247,7 +286,8 @@ describe('boosters on a server', () => {
   test('files that cannot be served', async () => {
     const index = (await posted('/v2/repository/index', {})) as { name: string; reason: string }[];
     const reason = (name: string) => index.find((one) => one.name === name)?.reason ?? '';
-    assert.match(reason('other'), /expected a model that XGBoost or LightGBM has saved/);
+    assert.match(reason('other'), /expected a model that XGBoost, LightGBM or CatBoost has saved/);
+    assert.match(reason('hashed'), /CatBoost model: feature 'colour': the file has only hashes/);
     assert.match(
       reason('filmany'),
       /output 'output__0': the configuration says \[-1,3\], the model \[-1,2\]/,

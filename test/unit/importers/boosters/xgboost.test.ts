@@ -223,7 +223,10 @@ describe('broken models', () => {
       /gblinear: expected 3 weights, got 1/,
     ],
     'a file that is cut': [jsonOf(documentOf()).subarray(0, 300), /JSON/],
-    'another format': [Buffer.from('nothing'), /expected a model that XGBoost or LightGBM/],
+    'another format': [
+      Buffer.from('nothing'),
+      /expected a model that XGBoost, LightGBM or CatBoost/,
+    ],
     'UBJ that is cut': [
       Buffer.from('{L\0\0\0\0\0\0\0\u0007learner{', 'latin1'),
       /expected 1 bytes/,

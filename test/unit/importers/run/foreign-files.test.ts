@@ -83,10 +83,7 @@ const FILES: Readonly<Record<string, readonly [Buffer, RegExp]>> = {
   'packed.joblib': [deflateSync(latin1(SKLEARN)), /skl2onnx\.to_onnx/],
   'trees.pkl': [latin1('\u0080\u0003clightgbm.sklearn\nLGBM'), /onnxmltools\.convert_lightgbm/],
   'boosted.pkl': [latin1('\u0080\u0003cxgboost.sklearn\nXGB'), /onnxmltools\.convert_xgboost/],
-  'cats.pkl': [
-    latin1('\u0080\u0003ccatboost.core\nCat'),
-    /save_model\('cats\.onnx', format='onnx'\)/,
-  ],
+  'cats.pkl': [latin1('\u0080\u0003ccatboost.core\nCat'), /save_model\('cats\.cbm'\)/],
   'model.safetensors': [safetensors(), /safetensors.*optimum-cli export onnx --model/],
   'llama.gguf': [latin1('GGUF\u0003\u0000\u0000\u0000'), /GGUF.*optimum-cli export onnx/],
   'm.json': [
@@ -106,8 +103,14 @@ const FILES: Readonly<Record<string, readonly [Buffer, RegExp]>> = {
     latin1('{"name":"tree","version":"v4","num_class":1}'),
     /is LightGBM's dump_model\(\).*booster\.save_model\('dump\.txt'\)/,
   ],
-  'm.cbm': [latin1('CBM1\u0010\0'), /is a CatBoost model.*save_model\('m\.onnx', format='onnx'\)/],
-  'cat.json': [latin1('{"features_info":{},"oblivious_trees":[]}'), /is a CatBoost model/],
+  'm.bin': [
+    latin1('CBM1\u0010\0'),
+    /is a CatBoost model under another name: rename it to model\.cbm/,
+  ],
+  'cat.json': [
+    latin1('{"features_info":{},"oblivious_trees":[]}'),
+    /is a CatBoost model under another name: rename it to model\.json/,
+  ],
   'mojo.zip': [
     zip({ 'model.ini': '[info]', 'domains/d00.txt': 'a', 'trees/t00_000.bin': 'x' }),
     /is an H2O MOJO.*onnxmltools\.convert_h2o\('mojo\.zip'\)/,

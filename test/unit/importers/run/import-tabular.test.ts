@@ -40,6 +40,7 @@ function importers(asked: string[]): TabularImporters {
     pmml: one('pmml'),
     xgboost: one('xgboost'),
     lightgbm: one('lightgbm'),
+    catboost: one('catboost'),
   };
 }
 

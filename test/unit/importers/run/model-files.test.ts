@@ -131,7 +131,16 @@ test('the name of a model that is a file', () => {
 });
 
 test('boosters have extensions of their own, or a common one of models', () => {
-  for (const name of ['a.ubj', 'a.bst', 'a.xgb', 'a.lgb', 'model.json', 'model.txt', 'model.bin']) {
+  for (const name of [
+    'a.ubj',
+    'a.bst',
+    'a.xgb',
+    'a.lgb',
+    'a.cbm',
+    'model.json',
+    'model.txt',
+    'model.bin',
+  ]) {
     assert.equal(modelFileOf(name)?.format, 'booster', name);
   }
   for (const name of ['a.json', 'labels.txt', 'a.bin', 'schema.json']) {

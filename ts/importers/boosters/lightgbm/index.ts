@@ -7,6 +7,7 @@ import { addForest } from '../../plan/forest.js';
 import { greatestOf } from '../../plan/xgboost/scores.js';
 import { addClassLabel } from '../classes.js';
 import { addFilOutput } from '../fil.js';
+import { exponential, logistic, softmaxOf } from '../functions.js';
 import type { Lowered } from '../lowered.js';
 import { addMatrix, addOutput, MARGIN, PREDICT } from '../outputs.js';
 import { lightgbmFields } from './fields.js';
@@ -75,12 +76,6 @@ function addAnswers(
   addClassLabel(builder, label, undefined, PLACE);
 }
 
-const exponential = (of: Expression): Expression => call('sql.exp', of);
-const logistic = (of: Expression, factor = 1): Expression => {
-  const power = exponential(call('sql.multiply', constant(-factor), of));
-  return call('sql.divide', constant(1), call('sql.add', constant(1), power));
-};
-
 /** Objectives whose predictions are the sums. */
 const SUMS: ReadonlySet<string> = new Set([
   ...['', 'custom', 'none', 'null', 'na'],
@@ -105,7 +100,7 @@ function answersOf(
     case 'multiclassova':
       return scores.map((score) => logistic(score, sigmoidOf(words)));
     case 'multiclass':
-      return softmaxOf(builder, scores);
+      return softmaxOf(builder, scores, PLACE);
     case 'cross_entropy':
       return scores.map((score) => logistic(score));
     case 'cross_entropy_lambda':
@@ -125,30 +120,4 @@ function sigmoidOf(words: readonly string[]): number {
   const sigmoid = Number(written ?? 1);
   if (Number.isFinite(sigmoid) && sigmoid > 0 && written !== '') return sigmoid;
   throw new RangeError(`sigmoid: expected a number above 0, got '${String(written)}'`);
-}
-
-function softmaxOf(builder: PlanBuilder, scores: readonly Expression[]): readonly Expression[] {
-  if (scores.length < 2) return scores.map(() => constant(1));
-  const greatest = builder.derive(
-    'greatest score',
-    'double',
-    call('sql.greatest', ...scores),
-    PLACE,
-  );
-  const powers = scores.map((score, i) => {
-    const power = exponential(call('sql.subtract', score, columnRef(greatest)));
-    return columnRef(builder.derive(`power of class ${i}`, 'double', power, PLACE));
-  });
-  const sum = powers.reduce((before, power) => call('sql.add', before, power));
-  const total = columnRef(builder.derive('sum of powers', 'double', sum, PLACE));
-  return powers.map((power, i) =>
-    columnRef(
-      builder.derive(
-        `probability of class ${i}`,
-        'double',
-        call('sql.divide', power, total),
-        PLACE,
-      ),
-    ),
-  );
 }

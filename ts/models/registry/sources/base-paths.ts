@@ -33,10 +33,14 @@ const PLATFORMS_OF: Readonly<Record<ModelFormat, readonly string[]>> = {
   pmml: ['pmml', TABULAR_PLATFORMS.pmml],
   xgboost: ['xgboost', TABULAR_PLATFORMS.xgboost],
   lightgbm: ['lightgbm', TABULAR_PLATFORMS.lightgbm],
+  catboost: ['catboost', TABULAR_PLATFORMS.catboost],
   plan: ['tensorrt', TENSORRT_PLATFORM],
-  // The load finds out which of the two it is.
+  // The load finds out which of them it is.
   archive: ['spark', TABULAR_PLATFORMS.spark, 'mleap', TABULAR_PLATFORMS.mleap],
-  booster: ['xgboost', TABULAR_PLATFORMS.xgboost, 'lightgbm', TABULAR_PLATFORMS.lightgbm],
+  booster: [
+    ...['xgboost', TABULAR_PLATFORMS.xgboost, 'lightgbm', TABULAR_PLATFORMS.lightgbm],
+    ...['catboost', TABULAR_PLATFORMS.catboost],
+  ],
   null: [],
 };
 

@@ -316,12 +316,12 @@ test('requires named paths to exist', async (t) => {
   await refuses({ modelRepositories: [at('none')] }, `${at('none')}: no such file or folder`);
   await refuses(
     { paths: [at('notes.txt')] },
-    `${at('notes.txt')}: expected a folder or a file that ends in .onnx, .pb, .pbtxt, .graphdef, .plan, .pmml, .pmml.gz, .xml, .zip, .tar, .tar.gz, .tgz or .gz, or a model of XGBoost or LightGBM`,
+    `${at('notes.txt')}: expected a folder or a file that ends in .onnx, .pb, .pbtxt, .graphdef, .plan, .pmml, .pmml.gz, .xml, .zip, .tar, .tar.gz, .tgz or .gz, or a model of XGBoost, LightGBM or CatBoost`,
   );
   await refuses({ modelRepositories: [at('m.onnx')] }, `${at('m.onnx')}: expected a folder`);
   await refuses(
     { paths: ['/dev/null'] },
-    '/dev/null: expected a folder or a file that ends in .onnx, .pb, .pbtxt, .graphdef, .plan, .pmml, .pmml.gz, .xml, .zip, .tar, .tar.gz, .tgz or .gz, or a model of XGBoost or LightGBM',
+    '/dev/null: expected a folder or a file that ends in .onnx, .pb, .pbtxt, .graphdef, .plan, .pmml, .pmml.gz, .xml, .zip, .tar, .tar.gz, .tgz or .gz, or a model of XGBoost, LightGBM or CatBoost',
   );
 });
 

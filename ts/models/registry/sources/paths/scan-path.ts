@@ -118,8 +118,8 @@ export async function scanPath(given: ModelPath, rules: ScanRules): Promise<Sour
       path,
       (stats.isFile() ? await foreign(path) : undefined) ??
         `expected a folder or a file that ends in ${MODEL_EXTENSION}, .pb, .pbtxt, .graphdef, ` +
-          '.plan, .pmml, .pmml.gz, .xml, .zip, .tar, .tar.gz, .tgz or .gz, or a model of XGBoost ' +
-          'or LightGBM',
+          '.plan, .pmml, .pmml.gz, .xml, .zip, .tar, .tar.gz, .tgz or .gz, or a model of XGBoost, ' +
+          'LightGBM or CatBoost',
     );
   }
   const name = wanted ?? stemOf(basename(path));
