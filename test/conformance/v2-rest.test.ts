@@ -10,6 +10,7 @@ import { restTests } from './rest-case.js';
 import { V2_BINARY_CASES, binaryTests } from './v2-binary-cases.js';
 import { V2_DOCUMENT_CASES } from './v2-document-cases.js';
 import { V2_EXTENSIONS } from './v2-extensions.js';
+import { V2_GENERATE_CASES } from './v2-infer/generate-cases.js';
 import { V2_REFUSED_CASES } from './v2-infer/refused-cases.js';
 import { V2_TAKEN_CASES } from './v2-infer/taken-cases.js';
 
@@ -29,6 +30,7 @@ overListeners('V2 REST', (flags, kind) => {
     ...V2_REFUSED_CASES,
     ...V2_BINARY_CASES,
     ...V2_DOCUMENT_CASES,
+    ...V2_GENERATE_CASES,
   };
   for (const [name, cases] of Object.entries(tables)) {
     describe(name, () => restTests(port, cases));

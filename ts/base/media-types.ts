@@ -6,6 +6,8 @@ export const JSON_TYPE = 'application/json';
 export const BINARY_TYPE = 'application/octet-stream';
 export const TEXT_TYPE = 'text/plain';
 export const CSV_TYPE = 'text/csv';
+/** Server-sent events. */
+export const EVENTS_TYPE = 'text/event-stream; charset=utf-8';
 export const GRPC_TYPE = 'application/grpc';
 
 /** V2's header with the size of the JSON part of a body in binary form. */

@@ -30,7 +30,13 @@ const FOLDERS = {
     'run',
   ],
   models: ['config', { apart: ['placement', 'warmup'] }, 'registry'],
-  protocols: ['.', { apart: ['rest', 'grpc'] }, { apart: ['tfserving', 'v2'] }, 'frames'],
+  protocols: [
+    '.',
+    { apart: ['rest', 'grpc'] },
+    { apart: ['tfserving', 'v2'] },
+    'frames',
+    'generate',
+  ],
   server: [
     { apart: ['openapi', 'observe', 'console'] },
     ...['admin', { apart: ['workers', 'start'] }, '.'],

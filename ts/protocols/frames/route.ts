@@ -1,25 +1,26 @@
 // Row frames over REST: MLeap's LeapFrame (POST /models/NAME/transform) and CSV (POST
 // /v2/models/NAME/csv), for tabular models; CSV also for tensor models with an input per column. A
-// thin layer: each becomes a V2 request, and its response a frame. Clients that can use V2 directly
-// are faster with it. The listener's thread.
+// thin layer: each becomes a V2 request, and its response a frame. The listener's thread.
 import { CSV_TYPE, JSON_TYPE } from '../../base/media-types.js';
 import { INFERENCE } from '../../access/groups.js';
 import { ErrorCode, ServalError } from '../../base/errors.js';
-import { FRAME_BODY_BYTES_MAX } from '../../base/limits.js';
-import { V2_REST } from '../../model/request-kinds.js';
 import type {
   ListenerSnapshots,
   RegistrySnapshot,
   SignatureInfo,
   VersionSnapshot,
 } from '../../model/snapshot.js';
-import { PromiseTarget } from '../../engine/promised.js';
 import { ofCall, type Route } from '../../listeners/http/listener.js';
-import { BodyRoute, type Answer } from '../rest/body-route.js';
-import { afterLoad, seenVersion, unlessUnseen } from '../needs-load.js';
+import type { Answer } from '../rest/body-route.js';
+import {
+  askEngine,
+  rewrittenRoute,
+  type Question,
+  type RewriteContext,
+} from '../v2/rest-rewritten.js';
+import { seenVersion } from '../needs-load.js';
 import { lookUp } from '../v2/lookup.js';
-import type { V2Context } from '../v2/rest.js';
-import { answerWith, decodedName, failV2, wrongMethod } from '../v2/rest-replies.js';
+import { decodedName, wrongMethod } from '../v2/rest-replies.js';
 import { csvColumns, csvTensors, csvText, parseCsv } from './csv.js';
 import { answerFrame, frameColumns, parseFrame } from './leap-frame.js';
 import { answerColumns, requestText, type AnswerColumn, type RequestColumn } from './tensors.js';
@@ -28,23 +29,11 @@ const CSV_UTF8_TYPE = `${CSV_TYPE}; charset=utf-8`;
 const FRAME_URL = /^\/models\/([^/]+)\/transform$/;
 const CSV_URL = /^\/v2\/models\/([^/]+)(?:\/versions\/([^/]+))?\/csv$/;
 
-type FrameContext = Pick<
-  V2Context,
-  'link' | 'bodyBytesMax' | 'inflatedBytesMax' | 'held' | 'control'
->;
-
-/** A request to a model's version, and the signal that its client has left. */
-interface Question {
-  readonly version: VersionSnapshot;
-  readonly outputs: readonly string[];
-  readonly left: AbortSignal;
-}
-
 type Make = (body: string, question: Question) => Promise<Answer>;
 
 /** undefined: the URL is not this route's. */
 export function framesRoute(
-  context: FrameContext,
+  context: RewriteContext,
   { snapshot }: ListenerSnapshots,
   method: string,
   path: string,
@@ -55,34 +44,10 @@ export function framesRoute(
   const name = decodedName(match[1] ?? '');
   const version = match[2] === undefined ? undefined : decodedName(match[2]);
   const make: Make = frame === null ? csvAnswer(context) : frameAnswer(context);
-  const post = (): Route => routeOf(context, snapshot, name, version, make, frame === null);
-  return ofCall(INFERENCE, method === 'POST' ? post() : wrongMethod({ POST: post }, method));
-}
-
-function routeOf(
-  context: FrameContext,
-  snapshot: RegistrySnapshot,
-  name: string,
-  versionText: string | undefined,
-  make: Make,
-  isCsv: boolean,
-): Route {
   const found = (now: RegistrySnapshot): VersionSnapshot =>
-    tableVersion(now, name, versionText, isCsv);
-  try {
-    const table = unlessUnseen(() => found(snapshot));
-    const bodyBytesMax = Math.min(context.bodyBytesMax, FRAME_BODY_BYTES_MAX);
-    const inflatedBytesMax = Math.min(context.inflatedBytesMax, FRAME_BODY_BYTES_MAX);
-    const limits = { bodyBytesMax, inflatedBytesMax, held: context.held };
-    return new BodyRoute(limits, failV2, async (body, query, left) => {
-      const version = table ?? (await afterLoad(context.control, snapshot, found));
-      return make(textOf(body), { version, outputs: outputsOf(query), left });
-    });
-  } catch (error) {
-    return answerWith(() => {
-      throw error;
-    });
-  }
+    tableVersion(now, name, version, frame === null);
+  const post = (): Route => rewrittenRoute(context, snapshot, found, make);
+  return ofCall(INFERENCE, method === 'POST' ? post() : wrongMethod({ POST: post }, method));
 }
 
 /**
@@ -104,38 +69,25 @@ function tableVersion(
   );
 }
 
-/** Errors: MalformedBody. */
-function textOf(body: Buffer): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body);
-  } catch {
-    throw new ServalError(ErrorCode.MalformedBody, 'expected a body in UTF-8, got other bytes');
-  }
-}
-
 /** "outputs=a,b": the outputs to return instead of the model's own. */
 function outputsOf(query: string): readonly string[] {
   const listed = new URLSearchParams(query).get('outputs') ?? '';
   return listed === '' ? [] : listed.split(',').map((name) => name.trim());
 }
 
-/** Errors: the engine's; Cancelled if the client has left. */
+/** Errors: those of askEngine() and answerColumns(). */
 async function infer(
-  { link }: FrameContext,
-  { version, outputs, left }: Question,
+  { link }: RewriteContext,
+  question: Question,
   columns: readonly RequestColumn[],
   rows?: number,
 ): Promise<readonly AnswerColumn[]> {
-  left.throwIfAborted();
-  const { buffer } = Uint8Array.from(Buffer.from(requestText(columns, outputs)));
-  const target = new PromiseTarget((answer) => answer.toString('utf8'));
-  link.infer(V2_REST, version.handle ?? 0, buffer, -1, target);
-  left.addEventListener('abort', () => link.cancel(target), { once: true });
-  return answerColumns(await target.promise, rows);
+  const request = requestText(columns, outputsOf(question.query));
+  return answerColumns(await askEngine(link, question, request), rows);
 }
 
 const frameAnswer =
-  (context: FrameContext): Make =>
+  (context: RewriteContext): Make =>
   async (body, question) => {
     const frame = parseFrame(body);
     const columns = await infer(context, question, frameColumns(frame));
@@ -154,7 +106,7 @@ function noColumns({ inputs }: SignatureInfo): ServalError {
 }
 
 const csvAnswer =
-  (context: FrameContext): Make =>
+  (context: RewriteContext): Make =>
   async (body, question) => {
     const { signatures, table } = question.version;
     const csv = parseCsv(body);

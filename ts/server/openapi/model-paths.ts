@@ -129,11 +129,18 @@ export function modelPart(model: NamedModel, version: VersionSnapshot): ModelPar
     { schema: schemaRef(`${model.key}InferRequest`), ...example(sample?.v2) },
     { schema: schemaRef('InferResponse'), description },
   );
+  const generate = posted(
+    model,
+    ['generate', 'Inputs and outputs by name'],
+    { schema: schemaRef('GenerateRequest') },
+    { schema: { type: 'object' }, description },
+  );
   return {
     paths: {
       [`/v1/models/${url}:predict`]: predict,
       ...examplePaths(model, url, signatures),
       [`/v2/models/${url}/infer`]: infer,
+      [`/v2/models/${url}/generate`]: generate,
       ...(isTable && tablePaths(model, url)),
     },
     schemas: {

@@ -175,6 +175,11 @@ export const COMMON_SCHEMAS: Readonly<Record<string, Schema>> = {
     required: ['results'],
     properties: { results: { type: 'array', items: ANY } },
   },
+  GenerateRequest: {
+    type: 'object',
+    properties: { id: TEXT, parameters: OBJECT },
+    additionalProperties: true,
+  },
   LeapFrame: {
     type: 'object',
     required: ['schema', 'rows'],

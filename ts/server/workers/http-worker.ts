@@ -8,6 +8,7 @@ import { locked } from '../../listeners/http/access/rest-lock.js';
 import { consoleRoute } from '../console/route.js';
 import { LinkHeldBytes } from '../../engine/held-bytes.js';
 import { framesRoute } from '../../protocols/frames/route.js';
+import { generateRoute } from '../../protocols/generate/route.js';
 import { openApiRoute } from '../openapi/route.js';
 import { metricsRoute, type MetricsContext } from '../observe/metrics/metrics-route.js';
 import { v1Route } from '../../protocols/tfserving/rest.js';
@@ -139,6 +140,7 @@ void runListener<HttpSettings>(async (thread, settings) => {
     (settings.console ? consoleRoute(method, path) : undefined) ??
     openApiRoute({ ...context, console: settings.console }, method, path) ??
     framesRoute(context, thread, method, path) ??
+    generateRoute(context, thread, method, path) ??
     (V1_PREFIX.test(path)
       ? v1Route(context, thread, method, path)
       : v2Route(context, thread, method, path));

@@ -30,8 +30,6 @@ const BOOSTERS: ReadonlySet<string> = new Set([
   'mlserver_xgboost.xgboost.XGBoostModel',
   'mlserver_lightgbm.LightGBMModel',
   'mlserver_lightgbm.lightgbm.LightGBMModel',
-  'mlserver_catboost.CatboostModel',
-  'mlserver_catboost.catboost.CatboostModel',
 ]);
 const BATCHES = "requests are batched as Serval's own settings say";
 const IN_PYTHON = 'no Python runs';
