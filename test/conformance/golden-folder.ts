@@ -51,22 +51,23 @@ const CANNOT_BE_MADE = 77;
 const scriptOf = (path: readonly string[]): string =>
   join(packageRoot(), 'test', 'fixtures', ...path);
 
-/** The goldens in test/goldens: all but those of TensorFlow's operators, which are 150 MB. */
-export const PACKED = Object.entries(MAKERS)
-  .filter(([kind]) => kind !== 'tensorflow')
-  .map(([, { script, args }]) => ({ script: scriptOf(script), args }));
+type Kind = keyof typeof MAKERS;
 
-/** The name of the goldens that a script makes: it changes with the generator and its lock. */
-export function goldenName(script: string, args: readonly string[]): string {
+/** The goldens in test/goldens: all but those of TensorFlow's operators, which are 150 MB. */
+export const PACKED = (Object.keys(MAKERS) as Kind[]).filter((kind) => kind !== 'tensorflow');
+
+/** The archive of goldens in test/goldens: its name changes with the generator and its lock. */
+export function archiveOf(kind: Kind): string {
+  const { script, args } = MAKERS[kind];
   const env = { ...process.env, SERVAL_GOLDENS: 'name' };
-  return execFileSync(script, args, { encoding: 'utf8', env }).trim();
+  return `${execFileSync(scriptOf(script), args, { encoding: 'utf8', env }).trim()}.tar.xz`;
 }
 
 /**
  * The folder that the environment variable names, or the one that the fixture script makes and
  * prints; undefined, with the reason on stderr, if the other system is not available.
  */
-export function goldenFolder(of: keyof typeof MAKERS): string | undefined {
+export function goldenFolder(of: Kind): string | undefined {
   const { variable, script: path, args } = MAKERS[of];
   const given = process.env[variable];
   if (given !== undefined) return given;

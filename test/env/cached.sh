@@ -3,8 +3,7 @@
 # cached PREFIX KEY MAKE [ARGUMENT...] prints ${SERVAL_CACHE:-$HOME/.cache/serval}/PREFIX-KEY. If
 # that folder is missing, it is unpacked from test/goldens, or `MAKE [ARGUMENT...] FOLDER` fills it.
 # It is filled beside its final place and renamed, so a broken or parallel run leaves no half of
-# one. MAKE may exit, with 77 if it can't be made here. SERVAL_GOLDENS=name: prints PREFIX-KEY only;
-# SERVAL_GOLDENS=made: does not unpack.
+# one. MAKE may exit, with 77 if it can't be made here. SERVAL_GOLDENS=name: prints PREFIX-KEY only.
 cached() {
   local cache="${SERVAL_CACHE:-$HOME/.cache/serval}" prefix="$1"
   local folder="$cache/$1-$2" building packed
@@ -21,7 +20,7 @@ cached() {
     # shellcheck disable=SC2064  # the name as it is now
     trap "rm -rf '$building'" EXIT
     chmod 755 "$building"
-    if [ -e "$packed" ] && [ "${SERVAL_GOLDENS:-}" != made ]; then
+    if [ -e "$packed" ]; then
       tar -xJf "$packed" -C "$building" >&2
     else
       "$@" "$building" >&2

@@ -22,7 +22,8 @@ import { read } from '../../protobuf/schema.js';
 import type { MessageValue } from '../../protobuf/schema.js';
 import { isFil } from './boosters/fil.js';
 import { optionName } from './runtime-options.js';
-import { ANY_ROWS, NULL_BACKEND } from './triton-checks.js';
+import { ANY_ROWS, isTrue, parameter } from './parameters.js';
+import { NULL_BACKEND } from './triton-checks.js';
 import { datatypeOfConfig } from '../../model/datatype.js';
 import { takesModelsTensors } from './triton-config.js';
 import type { TritonConfig } from './types.js';
@@ -375,15 +376,4 @@ function nullTensor(tensor: MessageValue, config: TritonConfig): TensorInfo {
     symbols: shape.map(() => ''),
     unknownRank: false,
   };
-}
-
-/** Text of a parameter; undefined if it is absent. */
-function parameter(config: TritonConfig, name: string): string | undefined {
-  const found = read.entries(config, 'parameters').find(([key]) => key === name);
-  return found === undefined ? undefined : read.text(found[1], 'string_value');
-}
-
-/** Value of a config.pbtxt BOOL that has been checked. */
-export function isTrue(text: string | undefined): boolean {
-  return text === '1' || text?.toLowerCase() === 'true';
 }

@@ -10,10 +10,11 @@ import {
 } from '../../config/peers/triton-parameters.js';
 import { MODEL_CONFIG } from '../../protobuf/generated/model-config.js';
 import { echo, meant, visible } from '../../base/text.js';
-import { CLASSIFIER_PARAMETERS, FIL_BACKEND, FIL_TYPES } from './boosters/fil.js';
+import { FIL_BACKEND, FIL_PARAMETER_RULES, filProblems } from './boosters/fil.js';
 import { fieldNotes } from './field-notes.js';
 import { CHECKSUM_AGENT, agentsOf, checksumProblem } from './files/checksums.js';
 import type { FieldRow } from '../../config/peers/field-row.js';
+import { NULL_PARAMETER_RULES, PARAMETER_RULES, ROWS_TEXT, type TextRule } from './parameters.js';
 import { optionName, optionProblem } from './runtime-options.js';
 import {
   GRAPHS_MAX,
@@ -23,7 +24,6 @@ import {
   UINT32_MAX,
 } from '../../base/limits.js';
 import { TABULAR_PLATFORMS } from '../../model/platforms.js';
-import { VERIFICATION_MODES } from '../../model/platforms.js';
 import { read } from '../../protobuf/schema.js';
 import type { Places } from '../../protobuf/decode-notes.js';
 import type { MessageValue } from '../../protobuf/schema.js';
@@ -46,88 +46,15 @@ const BACKENDS: Readonly<Record<string, readonly string[]>> = {
 const IMAGE_DIMS = 3;
 
 const PRECISIONS = ['FP32', 'FP16', 'BF16', 'INT8'];
-const BOOL_TEXT = /^(?:true|false|0|1)$/i;
-/** Value of serval.allowed_rows: batches are never padded. */
-export const ANY_ROWS = 'any';
-const ROWS_TEXT = /^\s*\d{1,9}\s*(?:,\s*\d{1,9}\s*)*$/;
-
-interface TextRule {
-  readonly expected: string;
-  readonly fits: (text: string) => boolean;
-}
-
-/** The format of each known parameter. Other parameters are kept for the backend. */
-const PARAMETERS: Readonly<Record<string, TextRule>> = {
-  intra_op_thread_count: whole(MODEL_THREADS_MAX),
-  inter_op_thread_count: whole(MODEL_THREADS_MAX),
-  execution_mode: oneOf('0', '1'),
-  enable_mem_arena: bool(),
-  enable_mem_pattern: bool(),
-  cudnn_conv_algo_search: oneOf('0', '1', '2'),
-  do_copy_in_default_stream: bool(),
-  gpu_mem_limit: { expected: 'a number of bytes', fits: (text) => /^\d{1,15}$/.test(text) },
-  arena_extend_strategy: oneOf('0', '1'),
-  extended_v2: bool(),
-  isolation: oneOf('none', 'process'),
-  isolation_group: { expected: 'a name of 1 to 128 letters, digits, ., _ or -', fits: isGroup },
-  'serval.split': bool(),
-  'serval.pad_inner': bool(),
-  'serval.allow_random': bool(),
-  'serval.retry': bool(),
-  load_mode: oneOf('eager', 'lazy'),
-  pin: bool(),
-  min_idle_seconds: whole(86_400),
-  'serval.allowed_rows': {
-    expected: 'row counts such as "1,2,4", or "any"',
-    fits: (t) => t === ANY_ROWS || ROWS_TEXT.test(t),
-  },
-  verification: oneOf(...VERIFICATION_MODES),
-};
-const NULL_RULES: Readonly<Record<string, TextRule>> = {
-  mode: oneOf('echo', 'delay', 'fail'),
-  delay_us: whole(3_600_000_000),
-};
-
-const TREELITE = 'treelite_checkpoint';
-const FIL_RULES: Readonly<Record<string, TextRule>> = {
-  model_type: {
-    expected: FIL_TYPES.join(', '),
-    fits: (text) => FIL_TYPES.includes(text) || text === TREELITE,
-  },
-  is_classifier: bool(),
-  output_class: bool(),
-  predict_proba: bool(),
-  threshold: {
-    expected: 'a number',
-    fits: (text) => /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text),
-  },
-};
 /** Backend -> the rows and the formats of parameters that only it has. */
 const OWN_ROWS: Readonly<Record<string, Readonly<Record<string, FieldRow>>>> = {
   [NULL_BACKEND]: NULL_PARAMETERS,
   [FIL_BACKEND]: FIL_PARAMETERS,
 };
 const OWN_RULES: Readonly<Record<string, Readonly<Record<string, TextRule>>>> = {
-  [NULL_BACKEND]: NULL_RULES,
-  [FIL_BACKEND]: FIL_RULES,
+  [NULL_BACKEND]: NULL_PARAMETER_RULES,
+  [FIL_BACKEND]: FIL_PARAMETER_RULES,
 };
-
-function isGroup(text: string): boolean {
-  return /^[\w.-]{1,128}$/.test(text);
-}
-
-function whole(max: number): TextRule {
-  const fits = (text: string): boolean => /^\d{1,10}$/.test(text) && Number(text) <= max;
-  return { expected: `a whole number from 0 to ${max}`, fits };
-}
-
-function oneOf(...words: readonly string[]): TextRule {
-  return { expected: words.join(' or '), fits: (text) => words.includes(text) };
-}
-
-function bool(): TextRule {
-  return { expected: 'true, false, 1 or 0', fits: (text) => BOOL_TEXT.test(text) };
-}
 
 /** Returns every problem with its location; warnings are for settings without effect. */
 export function checkTritonConfig(
@@ -430,7 +357,7 @@ class Check {
   parameters(): void {
     const parameters = read.child(this.#config, 'parameters') ?? {};
     const backend = read.text(this.#config, 'backend');
-    const known = { ...PARAMETERS, ...OWN_RULES[backend] };
+    const known = { ...PARAMETER_RULES, ...OWN_RULES[backend] };
     const rows = { ...TRITON_PARAMETERS, ...OWN_ROWS[backend] };
     for (const [name, parameter] of read.entries(this.#config, 'parameters')) {
       const text = read.text(parameter, 'string_value');
@@ -446,24 +373,9 @@ class Check {
     }
     this.#allowedRows(parameters);
     this.#isolation(parameters);
-    if (backend === FIL_BACKEND) this.#fil(parameters);
-  }
-
-  /** The answers of FIL have another meaning for classifiers. */
-  #fil(parameters: MessageValue): void {
-    const textOf = (one: string): string => read.text(read.child(parameters, one), 'string_value');
-    if (textOf('model_type') === TREELITE) {
-      const way = 'save the model with its own library, or export it to ONNX';
-      this.#problem(parameters, 'model_type', `Treelite checkpoints are not supported: ${way}`);
-    }
-    const [name] = CLASSIFIER_PARAMETERS;
-    const [now = '', before = ''] = CLASSIFIER_PARAMETERS.map((one) =>
-      textOf(one).toLowerCase().replace('1', 'true').replace('0', 'false'),
-    );
-    if (now === '' && before === '') {
-      this.#problem(this.#config, 'parameters', `expected ${name}, true or false, got none`);
-    } else if (now !== '' && before !== '' && now !== before) {
-      this.#problem(parameters, name, 'expected the same as output_class, its former name');
+    if (backend !== FIL_BACKEND) return;
+    for (const { name, text } of filProblems(this.#config)) {
+      this.#problem(name === '' ? this.#config : parameters, name || 'parameters', text);
     }
   }
 

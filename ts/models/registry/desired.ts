@@ -5,10 +5,10 @@ import { batchingSettings } from '../config/batching-parameters.js';
 import {
   autoBatching,
   engineSettings,
-  isTrue,
   placementOf,
   tensorRtOf,
 } from '../config/engine-settings.js';
+import { isTrue } from '../config/parameters.js';
 import { read } from '../../protobuf/schema.js';
 import type { BatchingParameters } from '../../model/batching-parameters.js';
 import type { TritonConfig } from '../config/types.js';
@@ -34,6 +34,8 @@ export interface DesiredVersion {
   readonly revision: string;
   /** The version's folder. */
   readonly folder: string;
+  /** The model's folder: that of its configuration. */
+  readonly modelFolder: string;
   readonly config?: TritonConfig | undefined;
   /** Why the version is not loaded at all. */
   readonly problem?: string | undefined;
@@ -92,6 +94,7 @@ export function desiredModel(
       platform: one.platform,
       revision: `${one.revision}${configRevision}`,
       folder: one.folder,
+      modelFolder: model.basePath,
       config,
       problem: problem || one.problem || undefined,
       ...(demand && { demand }),

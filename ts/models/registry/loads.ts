@@ -1,6 +1,5 @@
 // Loads and unloads one version: engine calls, configuration check, warm-up, log lines. Control
 // plane, main thread. It reports the resulting state and decides nothing.
-import { dirname } from 'node:path';
 import { ErrorCode, ServalError, reasonOf } from '../../base/errors.js';
 import type { Logger } from '../../base/logger.js';
 import { verifyChecksums } from '../config/files/checksums.js';
@@ -130,7 +129,7 @@ export class Loads {
     let loaded: LoadedModel | undefined;
     try {
       await Promise.resolve(); // LOADING is published first, or in a burst soon after
-      if (desired.config) await verifyChecksums(dirname(desired.folder), desired.config);
+      if (desired.config) await verifyChecksums(desired.modelFolder, desired.config);
       loaded = deepFreeze(structuredClone(await engine.load(desired.spec)));
       const configJson = completeJson(servable, loaded);
       progress.stage = 'warming up';

@@ -19,8 +19,8 @@ export function generateAnswer(text: string): string {
   for (const output of outputs as readonly ExactValue[]) {
     const [name, data] = [memberOf(output, 'name'), memberOf(output, 'data')];
     if (typeof name !== 'string' || !Array.isArray(data)) throw broken();
-    const [first = null, ...more] = data as readonly ExactValue[];
-    answer.set(name, data.length === 1 && more.length === 0 ? first : (data as ExactValue));
+    const values = data as readonly ExactValue[];
+    answer.set(name, values.length === 1 ? (values[0] ?? null) : values);
   }
   return exactText(answer, false);
 }

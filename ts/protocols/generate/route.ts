@@ -24,7 +24,7 @@ import { decodedName, wrongMethod } from '../v2/rest-replies.js';
 import { generateAnswer } from './answer.js';
 import { generateRequest } from './request.js';
 
-const URL = /^\/v2\/models\/([^/]+)(?:\/versions\/([^/]+))?\/generate(_stream)?$/;
+const GENERATE_URL = /^\/v2\/models\/([^/]+)(?:\/versions\/([^/]+))?\/generate(_stream)?$/;
 const NO_SIGNATURE: SignatureInfo = { name: '', inputs: [], outputs: [] };
 
 /** undefined: the URL is not this route's. */
@@ -34,7 +34,7 @@ export function generateRoute(
   method: string,
   path: string,
 ): Route | undefined {
-  const match = URL.exec(path);
+  const match = GENERATE_URL.exec(path);
   if (match === null) return undefined;
   const name = decodedName(match[1] ?? '');
   const version = match[2] === undefined ? undefined : decodedName(match[2]);

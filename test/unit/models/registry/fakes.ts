@@ -185,6 +185,7 @@ export function desired(
       format: 'onnx',
       platform: 'onnxruntime_onnx',
       folder: `/m/${name}/${version}`,
+      modelFolder: `/m/${name}`,
       spec: { name, version, backend: 'onnxruntime', path: `/m/${name}/${version}/model.onnx` },
     })),
     labels,

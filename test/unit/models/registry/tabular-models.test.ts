@@ -49,6 +49,7 @@ function shown(loaded: LoadedModel) {
       platform: '',
       revision: '',
       folder: '/m',
+      modelFolder: '/m',
     },
     state: 'AVAILABLE',
     unloaded: false,

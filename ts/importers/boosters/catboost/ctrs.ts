@@ -3,7 +3,7 @@
 // become tables of texts. Importer's worker thread; pure.
 // Source: CatBoost's catboost/libs/model: static_ctr_provider.cpp (CalcCtrs), online_ctr.h
 // (TModelCtr::Calc), catboost/libs/helpers/hash.h (CalcHash).
-import { list, member, numbers, optional } from '../../plan/xgboost/members.js';
+import { list, member, numberOf, numbers, optional, within } from '../../plan/xgboost/members.js';
 
 /** A split of another feature that is a part of a combination. */
 export type Part =
@@ -39,14 +39,7 @@ export function hashWith(hash: bigint, part: bigint): bigint {
 
 /** `features`, `tables`: "features_info.ctrs" and "ctr_data" of a document. Errors: RangeError. */
 export function readCtrs(features: readonly unknown[], tables: unknown): readonly Ctr[] {
-  return features.map((feature, i) => {
-    try {
-      return ctrOf(feature, tables);
-    } catch (error) {
-      if (error instanceof RangeError) throw new RangeError(`ctr ${i}: ${error.message}`);
-      throw error;
-    }
-  });
+  return features.map((feature, i) => within(`ctr ${i}`, () => ctrOf(feature, tables)));
 }
 
 function ctrOf(feature: unknown, tables: unknown): Ctr {
@@ -56,8 +49,8 @@ function ctrOf(feature: unknown, tables: unknown): Ctr {
   const calc = calcOf(feature);
   const entries = entriesOf(table);
   const denominator =
-    MEANS.has(type) || !TOTALS.has(type) ? 0 : count(table, 'counter_denominator');
-  const border = count(feature, 'target_border_idx');
+    MEANS.has(type) || !TOTALS.has(type) ? 0 : numberOf(table, 'counter_denominator');
+  const border = numberOf(feature, 'target_border_idx');
   const values = new Map<bigint, number>();
   for (const [hash, counts] of entries) {
     const [good, total] = sharesOf(type, counts, denominator, border);
@@ -71,23 +64,18 @@ function ctrOf(feature: unknown, tables: unknown): Ctr {
   return { parts, combination, borders, values, fallback: calc(0, denominator) };
 }
 
-function count(of: unknown, name: string): number {
-  const [number = Number.NaN] = numbers([member(of, name)]);
-  return number;
-}
-
 function partOf(element: unknown): Part {
   const kind = member(element, 'combination_element');
   switch (kind) {
     case 'cat_feature_value':
-      return { kind: 'categorical', index: count(element, 'cat_feature_index') };
+      return { kind: 'categorical', index: numberOf(element, 'cat_feature_index') };
     case 'float_feature': {
-      const border = fround(count(element, 'border'));
-      return { kind: 'float', index: count(element, 'float_feature_index'), border };
+      const border = fround(numberOf(element, 'border'));
+      return { kind: 'float', index: numberOf(element, 'float_feature_index'), border };
     }
     case 'cat_feature_exact_value': {
-      const hash = count(element, 'value');
-      return { kind: 'one-hot', index: count(element, 'cat_feature_index'), hash };
+      const hash = numberOf(element, 'value');
+      return { kind: 'one-hot', index: numberOf(element, 'cat_feature_index'), hash };
     }
     default:
       throw new RangeError(`the part '${String(kind)}' of a combination is not known`);
@@ -96,7 +84,7 @@ function partOf(element: unknown): Part {
 
 /** Prior, shift and scale, in floats. */
 function calcOf(feature: unknown): (good: number, total: number) => number {
-  const of = (name: string): number => fround(count(feature, name));
+  const of = (name: string): number => fround(numberOf(feature, name));
   const [prior, weight] = [of('prior_numerator'), of('prior_denomerator')];
   const [shift, scale] = [of('shift'), of('scale')];
   return (good, total) => {
@@ -108,7 +96,7 @@ function calcOf(feature: unknown): (good: number, total: number) => number {
 /** Counts by hash: hash, counts, hash, counts and so on. */
 function entriesOf(table: unknown): ReadonlyMap<bigint, Float64Array> {
   const flat = list(optional(table, 'hash_map') ?? []);
-  const stride = count(table, 'hash_stride');
+  const stride = numberOf(table, 'hash_stride');
   if (!Number.isInteger(stride) || stride < 2 || flat.length % stride !== 0) {
     throw new RangeError(`hash_map: ${flat.length} values are not entries of ${stride} values`);
   }

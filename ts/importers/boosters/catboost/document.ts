@@ -1,7 +1,15 @@
 // Reads the JSON documents that CatBoost saves. Importer's worker thread; pure.
 // Source: CatBoost's catboost/libs/model/model_export/json_model_helpers.cpp.
 import { readCtrs } from './ctrs.js';
-import { list, member, numbers, optional, texts } from '../../plan/xgboost/members.js';
+import {
+  list,
+  member,
+  numberOf,
+  numbers,
+  optional,
+  texts,
+  within,
+} from '../../plan/xgboost/members.js';
 import {
   type CatboostModel,
   type CategoricalFeature,
@@ -53,22 +61,6 @@ export function readDocument(text: string): CatboostModel {
 function listOf(of: unknown, name: string): readonly unknown[] {
   const found = optional(of, name);
   return found === undefined || found === null ? [] : list(found);
-}
-
-/** Adds the place to an error. */
-function within<T>(place: string, read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof RangeError) throw new RangeError(`${place}: ${error.message}`);
-    throw error;
-  }
-}
-
-/** Errors: RangeError: not a number. */
-function numberOf(of: unknown, name: string): number {
-  const [number = Number.NaN] = numbers([member(of, name)]);
-  return number;
 }
 
 function nameOf(feature: unknown, flat: number): string {

@@ -1,4 +1,4 @@
-// Typed access to the members of XGBoost's document. Importer's worker thread; pure.
+// Typed access to the members of boosters' documents. Importer's worker thread; pure.
 
 export function member(of: unknown, name: string): unknown {
   const value = optional(of, name);
@@ -27,6 +27,12 @@ export function numbers(of: unknown): Float64Array {
   });
 }
 
+/** A member that is a number. */
+export function numberOf(of: unknown, name: string): number {
+  const [number = Number.NaN] = numbers([member(of, name)]);
+  return number;
+}
+
 /** Numbers from 0 to 2^31 - 1. */
 export function counts(of: unknown, what: string): Float64Array {
   const read = numbers(of);
@@ -48,4 +54,14 @@ export function countOf(of: unknown, name: string, fallback: number): number {
   const count = Number(written);
   if (Number.isInteger(count) && count >= 0 && count < 2 ** 31) return count;
   throw new RangeError(`${name}: expected a whole number, got '${String(written)}'`);
+}
+
+/** Adds the place to a RangeError of `read`. */
+export function within<T>(place: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof RangeError) throw new RangeError(`${place}: ${error.message}`);
+    throw error;
+  }
 }

@@ -4,6 +4,7 @@
 import { FIL_OUTPUT, type FilAnswer } from '../../../model/booster-answer.js';
 import { read } from '../../../protobuf/schema.js';
 import type { MessageValue } from '../../../protobuf/schema.js';
+import { bool, isTrue, parameter, type TextRule } from '../parameters.js';
 
 export const FIL_BACKEND = 'fil';
 /** Source: "Decision Threshold". */
@@ -16,9 +17,49 @@ const FILES: Readonly<Record<string, string>> = {
   lightgbm: 'model.txt',
 };
 /** Names of one parameter, whether the model is a classifier; the second is the former name. */
-export const CLASSIFIER_PARAMETERS = ['is_classifier', 'output_class'] as const;
+const CLASSIFIER_PARAMETERS = ['is_classifier', 'output_class'] as const;
 
-export const FIL_TYPES: readonly string[] = Object.keys(FILES);
+const TREELITE = 'treelite_checkpoint';
+const FIL_TYPES: readonly string[] = Object.keys(FILES);
+
+/** The format of each parameter. */
+export const FIL_PARAMETER_RULES: Readonly<Record<string, TextRule>> = {
+  model_type: {
+    expected: FIL_TYPES.join(', '),
+    fits: (text) => FIL_TYPES.includes(text) || text === TREELITE,
+  },
+  is_classifier: bool(),
+  output_class: bool(),
+  predict_proba: bool(),
+  threshold: {
+    expected: 'a number',
+    fits: (text) => /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text),
+  },
+};
+
+/** A problem of one parameter; name "": of all together. */
+interface FilProblem {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** Contradictions of parameters with the right format: answers differ for classifiers. */
+export function filProblems(config: MessageValue): readonly FilProblem[] {
+  const problems: FilProblem[] = [];
+  if (parameter(config, 'model_type') === TREELITE) {
+    const way = 'save the model with its own library, or export it to ONNX';
+    const text = `Treelite checkpoints are not supported: ${way}`;
+    problems.push({ name: 'model_type', text });
+  }
+  const [name] = CLASSIFIER_PARAMETERS;
+  const [now, before] = CLASSIFIER_PARAMETERS.map((one) => parameter(config, one) || undefined);
+  if (now === undefined && before === undefined) {
+    problems.push({ name: '', text: `expected ${name}, true or false, got none` });
+  } else if (now !== undefined && before !== undefined && isTrue(now) !== isTrue(before)) {
+    problems.push({ name, text: 'expected the same as output_class, its former name' });
+  }
+  return problems;
+}
 
 export function isFil(config: MessageValue | undefined): boolean {
   return read.text(config, 'backend') === FIL_BACKEND;
@@ -26,19 +67,18 @@ export function isFil(config: MessageValue | undefined): boolean {
 
 /** The name of the model's file, unless default_model_filename says another one. */
 export function filFile(config: MessageValue): string {
-  return FILES[parameter(config, 'model_type')] ?? 'xgboost.model';
+  return FILES[parameter(config, 'model_type') ?? ''] ?? 'xgboost.model';
 }
 
 /** undefined: the configuration is of another backend. It has been checked. */
 export function filAnswer(config: MessageValue | undefined): FilAnswer | undefined {
   if (config === undefined || !isFil(config)) return undefined;
-  const isTrue = (name: string): boolean => /^(?:1|true)$/i.test(parameter(config, name));
-  const hasScores = isTrue('predict_proba');
-  const isClassifier = CLASSIFIER_PARAMETERS.some(isTrue);
+  const hasScores = isTrue(parameter(config, 'predict_proba'));
+  const isClassifier = CLASSIFIER_PARAMETERS.some((name) => isTrue(parameter(config, name)));
   const [output] = read
     .children(config, 'output')
     .filter((one) => read.text(one, 'name') === FIL_OUTPUT);
-  const threshold = parameter(config, 'threshold');
+  const threshold = parameter(config, 'threshold') ?? '';
   return {
     server: 'fil',
     isClass: isClassifier && !hasScores,
@@ -46,9 +86,4 @@ export function filAnswer(config: MessageValue | undefined): FilAnswer | undefin
     // Former versions of FIL answer with both probabilities, newer ones with that of class 1.
     hasBoth: hasScores && output !== undefined && read.ints(output, 'dims')[0] === 2,
   };
-}
-
-function parameter(config: MessageValue, name: string): string {
-  const found = read.entries(config, 'parameters').find(([key]) => key === name);
-  return found === undefined ? '' : read.text(found[1], 'string_value');
 }

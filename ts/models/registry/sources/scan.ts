@@ -10,6 +10,7 @@ import { MODEL_NAME_BYTES_MAX, VERSIONS_MAX } from '../../../base/limits.js';
 import type { BoosterAnswer } from '../../../model/booster-answer.js';
 import type { BatchingParameters } from '../../../model/batching-parameters.js';
 import { filAnswer } from '../../config/boosters/fil.js';
+import { parameter } from '../../config/parameters.js';
 import type { ModelSettings } from '../../config/boosters/mlserver.js';
 import type { TritonConfig } from '../../config/types.js';
 import type { Labels } from '../labels.js';
@@ -21,7 +22,6 @@ import {
 } from '../../../importers/run/model-files.js';
 import type { TabularImporterSpec } from '../../../model/engine-api.js';
 import { VERIFICATION_MODES } from '../../../model/platforms.js';
-import { read } from '../../../protobuf/schema.js';
 import type { VersionPolicy } from '../../../model/version-policy.js';
 import { chooseVersions } from '../../../model/version-policy.js';
 
@@ -321,8 +321,7 @@ export function tabularSettingsOf(
 
 /** A parameter of config.pbtxt; "" = absent. */
 export function parameterOf(config: TritonConfig | undefined, key: string): string {
-  const found = read.entries(config ?? {}, 'parameters').find(([name]) => name === key);
-  return found === undefined ? '' : read.text(found[1], 'string_value');
+  return parameter(config ?? {}, key) ?? '';
 }
 
 /** schema.json among the names of the model's folder, for a tabular model. */
