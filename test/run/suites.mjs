@@ -51,11 +51,15 @@ const WITHOUT_TYPESCRIPT = new Set(
 
 // The suites that drive the official Python clients get the interpreter that has them.
 const NEEDS_PYTHON = new Set(['conformance', 'e2e']);
-// Scripts that install or make what a suite needs, in minutes on a fresh machine: no test's time
+// Commands that install or make what a suite needs, in minutes on a fresh machine: no test's time
 // limit may count that. One that fails here fails, or skips its tests, in the suite.
 const PREPARATION = {
   conformance: ['test/fixtures/tensorflow/goldens.sh'],
-  quickstart: ['test/env/quickstart-env.sh', 'test/env/tabular-env.sh'],
+  quickstart: [
+    'test/env/quickstart-env.sh',
+    'test/env/quickstart-env.sh trees',
+    'test/env/tabular-env.sh',
+  ],
 };
 
 function pythonInterpreter() {
@@ -90,7 +94,7 @@ async function runSuite(name, write) {
     if (python === undefined) return { ...noCounts(), failed: 1 };
     env.SERVAL_PYTHON = python;
   }
-  for (const script of PREPARATION[name] ?? []) await runCommand([script], env, write);
+  for (const text of PREPARATION[name] ?? []) await runCommand(text.split(' '), env, write);
   const { status, output } = await runCommand(SUITES[name], env, write);
   const counts = parseSummary(output) ?? { ...noCounts(), passed: status === 0 ? 1 : 0 };
   if (status !== 0 && counts.failed === 0) counts.failed = 1;
