@@ -55,6 +55,8 @@ struct ModelSpec {
   std::string null_mode;
   int64_t null_delay_us = 0;
   Signature null_signature;
+  std::vector<EnsembleStep> ensemble;  // the steps of an ensemble
+  Signature ensemble_signature;
 };
 
 }  // namespace serval

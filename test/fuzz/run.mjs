@@ -14,7 +14,15 @@ import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { cmakeEnvironment, dropForeignCache, run } from '../../scripts/build-native.mjs';
 import { mapAtOnce, runProgram } from '../run/at-once.mjs';
-import { exitWhenWritten, noCounts, seconds, summaryLine } from '../run/counts.mjs';
+import {
+  addCounts,
+  addFailure,
+  exitWhenWritten,
+  noCounts,
+  printNames,
+  seconds,
+  summaryLine,
+} from '../run/counts.mjs';
 import { runOnnxCases } from './onnx/onnx-cases.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -26,6 +34,8 @@ const LIMITS = ['-max_len=4096', '-rss_limit_mb=2048', '-timeout=10'];
 const SECONDS_DEFAULT = 20;
 // the time that a target may need besides its own: start, reading the corpus
 const SECONDS_SPARE = 60;
+// the longest reproducer that the last lines repeat, in characters of base64
+const BASE64_NAMED = 4096;
 
 function say(text) {
   process.stdout.write(`${text}\n`);
@@ -81,18 +91,25 @@ function base64Of(file) {
   return readFileSync(file).toString('base64');
 }
 
+// Prints a failure; returns it in one line, with a small reproducer: machines whose files are lost
+// (CI) may keep only the last lines.
 function reportFailure(name, result, reproducers, executable) {
-  say(`${result.stdout}${result.stderr}`.split('\n').slice(-120).join('\n'));
-  say(`fuzz ${name}: FAILED (${result.reason === '' ? 'no statistics' : result.reason})`);
+  const output = `${result.stdout}${result.stderr}`;
+  say(output.split('\n').slice(-120).join('\n'));
+  const summary = /^SUMMARY: .*$/m.exec(output)?.[0] ?? 'no SUMMARY line';
+  const why = `${name}: ${result.reason === '' ? 'no statistics' : result.reason}; ${summary}`;
+  say(`fuzz ${why}`);
   for (const file of reproducers) {
     say(`  reproducer: ${relative(root, file)}`);
     say(`  base64: ${base64Of(file)}`);
     say(`  run it: ${relative(root, executable)} ${relative(root, file)}`);
   }
   if (reproducers.length === 0) say('  no reproducer was written');
+  const small = reproducers.map(base64Of).find((text) => text.length <= BASE64_NAMED);
+  return small === undefined ? why : `${why}; base64 ${small}`;
 }
 
-// Runs one target; true if nothing was found.
+// Runs one target; undefined if nothing was found, otherwise the failure in one line.
 async function fuzz(name, runSeconds) {
   const executable = join(folder, `${name}_fuzz`);
   const seeds = join(here, 'corpus', name);
@@ -117,13 +134,8 @@ async function fuzz(name, runSeconds) {
     const fresh = readdirSync(artifacts)
       .filter((file) => !before.has(file))
       .sort();
-    reportFailure(
-      name,
-      result,
-      fresh.map((file) => join(artifacts, file)),
-      executable,
-    );
-    return false;
+    const files = fresh.map((file) => join(artifacts, file));
+    return reportFailure(name, result, files, executable);
   }
   const coverage = [...result.stderr.matchAll(/ cov: (\d+) /g)].at(-1)?.[1] ?? 'unknown';
   say(
@@ -131,7 +143,7 @@ async function fuzz(name, runSeconds) {
       `${stat('average_exec_per_sec')} per second, coverage ${coverage}, ` +
       `${stat('new_units_added')} new inputs, ${stat('peak_rss_mb')} MB at most, no crash`,
   );
-  return true;
+  return undefined;
 }
 
 // Returns {seconds, names}, or an error text.
@@ -164,22 +176,19 @@ async function main(args) {
   const counts = noCounts();
   const { runSeconds } = parsed;
   const names = parsed.names.filter((name) => name !== ONNX_CASES);
-  if (parsed.names.includes(ONNX_CASES)) counts[runOnnxCases(runSeconds, say)] += 1;
-  if (names.length === 0) {
-    say(summaryLine(counts));
-    return counts.failed === 0 ? 0 : 1;
-  }
-  if (!ensureCompiler()) {
-    say(`fuzz: ${COMPILER} cannot be had here`);
-    counts.failed += names.length;
-  } else if (!build(names)) {
-    say('fuzz: the build failed');
-    counts.failed += names.length;
+  if (parsed.names.includes(ONNX_CASES)) addCounts(counts, runOnnxCases(runSeconds, say));
+  if (names.length > 0 && !ensureCompiler()) {
+    addFailure(counts, `${COMPILER} cannot be had here`);
+  } else if (names.length > 0 && !build(names)) {
+    addFailure(counts, 'the build failed');
   } else {
     const found = await mapAtOnce(names, (name) => fuzz(name, runSeconds));
-    counts.passed += found.filter((passed) => passed).length;
-    counts.failed += found.filter((passed) => !passed).length;
+    for (const failure of found) {
+      if (failure === undefined) counts.passed += 1;
+      else addFailure(counts, failure);
+    }
   }
+  printNames(counts);
   say(summaryLine(counts));
   return counts.failed === 0 ? 0 : 1;
 }

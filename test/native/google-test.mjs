@@ -1,10 +1,11 @@
 // Reads GoogleTest's JSON report. Test time only.
+import { addFailure, noCounts } from '../run/counts.mjs';
 
-// Report text -> {passed, failed, skipped: names with reasons}. An empty or broken report has no
+// Report text -> counts: names of failed tests, names with reasons of skipped ones. An empty or broken report has no
 // passes. `output` is what the program printed: GoogleTest 1.12 writes a skip's reason only there,
 // in the order of the tests.
 export function googleTestCounts(text, output = '') {
-  const counts = { passed: 0, failed: 0, skipped: [] };
+  const counts = noCounts();
   const printed = [...output.matchAll(/: Skipped\n(.+)\n/g)].map((match) => match[1].trim());
   let report;
   try {
@@ -18,9 +19,9 @@ export function googleTestCounts(text, output = '') {
       if (test.status === 'NOTRUN') counts.skipped.push(`${name}: disabled`);
       else if (test.result === 'SKIPPED') {
         counts.skipped.push(`${name}: ${printed.shift() ?? 'no reason given'}`);
-      } else if ((test.failures ?? []).length > 0) counts.failed += 1;
-      else if (test.result === 'COMPLETED') counts.passed += 1;
-      else counts.failed += 1;
+      } else if ((test.failures ?? []).length === 0 && test.result === 'COMPLETED') {
+        counts.passed += 1;
+      } else addFailure(counts, name);
     }
   }
   return counts;

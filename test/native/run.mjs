@@ -14,9 +14,10 @@ import { fileURLToPath } from 'node:url';
 import { cmakeEnvironment, dropForeignCache, run } from '../../scripts/build-native.mjs';
 import {
   addCounts,
+  addFailure,
   exitWhenWritten,
   noCounts,
-  printSkipped,
+  printNames,
   seconds,
   summaryLine,
 } from '../run/counts.mjs';
@@ -158,10 +159,11 @@ async function runTest(executable, report, prefix) {
   const text = existsSync(report) ? readFileSync(report, 'utf8') : '';
   const counts = googleTestCounts(text, result.stdout);
   const died = result.status !== 0 && counts.failed === 0;
-  if (died) counts.failed = 1;
+  const program = executable.slice(root.length + 1);
+  if (died) addFailure(counts, `${program}: ${result.reason}`);
   if (counts.failed > 0) {
     process.stdout.write(`${result.stdout}${result.stderr}`);
-    process.stdout.write(`FAILED ${executable.slice(root.length + 1)}: ${result.reason}\n`);
+    process.stdout.write(`in ${program}\n`);
   }
   return counts;
 }
@@ -183,8 +185,8 @@ export async function runBuild(name, filter) {
   const folder = buildFolder(name);
   const files = testFiles(BUILDS[name].areas, filter);
   if (files.length === 0) {
-    process.stdout.write(`native ${name}: no test file matches\n`);
-    return { ...total, failed: 1 };
+    addFailure(total, `native ${name}: no test file matches`);
+    return total;
   }
   const configured = configure(folder, BUILDS[name]);
   const alone = filter !== undefined || BUILDS[name].joined === false;
@@ -194,8 +196,8 @@ export async function runBuild(name, filter) {
     `native ${name}: ${files.length} test files, ${targets.length} executables\n`,
   );
   if (!configured || !compile(folder, targets)) {
-    process.stdout.write(`native ${name}: the build failed\n`);
-    return { ...total, failed: 1 };
+    addFailure(total, `native ${name}: the build failed`);
+    return total;
   }
   const built = Date.now();
   const prefix = BUILDS[name].sanitize === '' ? [] : withoutRandomisation();
@@ -261,7 +263,7 @@ async function main(args) {
   const total = noCounts();
   const names = named.length > 0 ? named : BY_DEFAULT;
   for (const name of names) addCounts(total, await runBuild(name, filter));
-  printSkipped(total);
+  printNames(total);
   process.stdout.write(`${summaryLine(total)}\n`);
   return total.failed === 0 ? 0 : 1;
 }

@@ -1,8 +1,11 @@
-// The counts that every suite reports: passed, failed, and the names of skipped tests. Test time
-// only.
+// The counts that every suite reports: passed, failed, and the names of skipped and failed tests.
+// Test time only.
+
+// Failed tests whose names a suite repeats at its end.
+const FAILURES_NAMED = 20;
 
 export function noCounts() {
-  return { passed: 0, failed: 0, skipped: [] };
+  return { passed: 0, failed: 0, skipped: [], failures: [] };
 }
 
 // Adds `more` to `total` in place.
@@ -10,15 +13,24 @@ export function addCounts(total, more) {
   total.passed += more.passed;
   total.failed += more.failed;
   total.skipped.push(...more.skipped);
+  total.failures.push(...more.failures);
+}
+
+// Adds one failed test. `why` is one line: the end of a long output is all that some machines keep.
+export function addFailure(counts, why) {
+  counts.failed += 1;
+  counts.failures.push(why);
 }
 
 export function summaryLine(counts) {
   return `${counts.passed} passed, ${counts.failed} failed, ${counts.skipped.length} skipped`;
 }
 
-// Prints a line for each skipped test.
-export function printSkipped(counts) {
+// Prints a line for each skipped test, then one for each failed test, up to FAILURES_NAMED.
+export function printNames(counts) {
   for (const name of counts.skipped) process.stdout.write(`SKIPPED ${name}\n`);
+  const named = counts.failures.slice(0, FAILURES_NAMED);
+  for (const name of named) process.stdout.write(`FAILED ${name}\n`);
 }
 
 /**
@@ -40,8 +52,8 @@ export function seconds(ms) {
   return `${(ms / 1000).toFixed(1)} s`;
 }
 
-// The last "N passed, N failed, N skipped" of a suite's output, with the names of its SKIPPED
-// lines; undefined when there is none.
+// The last "N passed, N failed, N skipped" of a suite's output, with the names of its SKIPPED and
+// FAILED lines; undefined when there is none.
 export function parseSummary(output) {
   const lines = [...output.matchAll(/^(\d+) passed, (\d+) failed, (\d+) skipped$/gm)];
   const last = lines.at(-1);
@@ -49,7 +61,9 @@ export function parseSummary(output) {
   const skipped = [...output.matchAll(/^SKIPPED (.*)$/gm)].map((match) => match[1]);
   while (skipped.length < Number(last[3])) skipped.push('unnamed');
   skipped.length = Number(last[3]);
-  return { passed: Number(last[1]), failed: Number(last[2]), skipped };
+  const failures = [...output.matchAll(/^FAILED (.*)$/gm)].map((match) => match[1]);
+  const unique = [...new Set(failures)];
+  return { passed: Number(last[1]), failed: Number(last[2]), skipped, failures: unique };
 }
 
 // Counts of node's test runner, from its TAP output (v20 to v24 write the same).
@@ -62,5 +76,6 @@ export function parseTap(tap) {
   for (const match of tap.matchAll(/^\s*ok \d+ - (.*?) # (SKIP|TO.O)(.*)$/gm)) {
     counts.skipped.push(`${match[1]}:${match[3] === '' ? ' no reason given' : match[3]}`);
   }
+  for (const match of tap.matchAll(/^\s*not ok \d+ - (.*)$/gm)) counts.failures.push(match[1]);
   return counts;
 }

@@ -12,10 +12,11 @@ import { fileURLToPath } from 'node:url';
 import { ALONE } from './alone.mjs';
 import {
   addCounts,
+  addFailure,
   exitWhenWritten,
   noCounts,
   parseTap,
-  printSkipped,
+  printNames,
   seconds,
   summaryLine,
 } from './counts.mjs';
@@ -76,8 +77,8 @@ function runFiles(files, jobs) {
 function runAndCount(files, jobs, counts, times) {
   if (files.length === 0) return;
   const { status, output, text, times: more } = runFiles(files, jobs);
-  const got = parseTap(text) ?? { ...noCounts(), failed: 1 };
-  if (status !== 0 && got.failed === 0) got.failed = 1;
+  const got = parseTap(text) ?? noCounts();
+  if (status !== 0 && got.failed === 0) addFailure(got, `node --test ended with status ${status}`);
   if (got.failed > 0) process.stdout.write(output);
   addCounts(counts, got);
   times.push(...more);
@@ -114,22 +115,20 @@ function main(args) {
   for (const folder of args) {
     const found = testFilesIn(join(root, folder));
     if (found.length === 0) {
-      process.stdout.write(`FAILED ${folder}: no *.test.mjs or *.test.ts file in it\n`);
-      counts.failed += 1;
+      addFailure(counts, `${folder}: no *.test.mjs or *.test.ts file in it`);
     }
     files.push(...found);
   }
   const compiled = process.env[TESTS_COMPILED] === '1';
   if (!compiled && files.some((file) => file.endsWith('.ts')) && !compileTests()) {
-    process.stdout.write('FAILED type check of the tests (test/tsconfig.json)\n');
-    counts.failed += 1;
+    addFailure(counts, 'type check of the tests (test/tsconfig.json)');
   }
   const times = [];
   const beside = files.filter((file) => !runsAlone(file));
   runAndCount(beside.map(compiledPath), jobs, counts, times);
   runAndCount(files.filter(runsAlone).map(compiledPath), 1, counts, times);
   printSlow(times);
-  printSkipped(counts);
+  printNames(counts);
   process.stdout.write(`${summaryLine(counts)}\n`);
   return counts.failed === 0 ? 0 : 1;
 }

@@ -11,10 +11,11 @@ import { mapAtOnce } from './at-once.mjs';
 import { compileTests, TESTS_COMPILED } from './suite.mjs';
 import {
   addCounts,
+  addFailure,
   exitWhenWritten,
   noCounts,
   parseSummary,
-  printSkipped,
+  printNames,
   seconds,
   summaryLine,
 } from './counts.mjs';
@@ -91,13 +92,16 @@ async function runSuite(name, write) {
   const env = { ...process.env };
   if (NEEDS_PYTHON.has(name) && env.SERVAL_PYTHON === undefined) {
     const python = pythonInterpreter();
-    if (python === undefined) return { ...noCounts(), failed: 1 };
+    if (python === undefined) {
+      return { ...noCounts(), failed: 1, failures: ['no interpreter of test/env/python-env.sh'] };
+    }
     env.SERVAL_PYTHON = python;
   }
   for (const text of PREPARATION[name] ?? []) await runCommand(text.split(' '), env, write);
   const { status, output } = await runCommand(SUITES[name], env, write);
   const counts = parseSummary(output) ?? { ...noCounts(), passed: status === 0 ? 1 : 0 };
-  if (status !== 0 && counts.failed === 0) counts.failed = 1;
+  if (status !== 0 && counts.failed === 0) addFailure(counts, `ended with status ${status}`);
+  counts.failures = counts.failures.map((why) => `${name}: ${why}`);
   return counts;
 }
 
@@ -148,8 +152,7 @@ async function main(args) {
   if (names.some((name) => !WITHOUT_TYPESCRIPT.has(name))) {
     // Tests with type errors are compiled all the same: the suites run, and the run fails.
     if (!compileTests()) {
-      process.stdout.write('FAILED type check of the tests (test/tsconfig.json)\n');
-      total.failed += 1;
+      addFailure(total, 'type check of the tests (test/tsconfig.json)');
     }
     process.env[TESTS_COMPILED] = '1';
   }
@@ -162,7 +165,7 @@ async function main(args) {
     }
   }
   process.stdout.write(`\n${lines.join('\n')}\n${timeColumn('all suites', begun)}\n`);
-  printSkipped(total);
+  printNames(total);
   process.stdout.write(`${summaryLine(total)}\n`);
   return total.failed === 0 ? 0 : 1;
 }

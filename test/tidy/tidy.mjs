@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { exitWhenWritten, noCounts, printSkipped, summaryLine } from '../run/counts.mjs';
+import { addFailure, exitWhenWritten, noCounts, printNames, summaryLine } from '../run/counts.mjs';
 import * as documents from './rules/documents.mjs';
 import * as format from './rules/format.mjs';
 import * as language from './rules/language.mjs';
@@ -74,9 +74,9 @@ function main() {
       process.stdout.write(`${path}:${line}: ${name}: ${message}\n`);
     }
     if (result.length === 0) counts.passed += 1;
-    else counts.failed += 1;
+    else addFailure(counts, name);
   }
-  printSkipped(counts);
+  printNames(counts);
   process.stdout.write(`${summaryLine(counts)}\n`);
   return counts.failed === 0 ? 0 : 1;
 }

@@ -108,7 +108,7 @@ export interface TensorRtSpec {
 export interface ModelSpec extends engine.ModelSpec {
   readonly version: string;
   readonly providers?: readonly ProviderOptions[];
-  readonly backend: 'onnxruntime' | 'null' | 'tabular';
+  readonly backend: 'onnxruntime' | 'null' | 'tabular' | 'ensemble';
   readonly nullMode?: 'echo' | 'delay' | 'fail';
   /**
    * Compiles the files at `path` to `graphs`, or to a plan file that then becomes `path`, before

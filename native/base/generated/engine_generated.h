@@ -60,6 +60,12 @@ struct ProviderBuilder;
 struct ServerOptions;
 struct ServerOptionsBuilder;
 
+struct EnsembleLink;
+struct EnsembleLinkBuilder;
+
+struct EnsembleStep;
+struct EnsembleStepBuilder;
+
 struct ModelSpec;
 struct ModelSpecBuilder;
 
@@ -1491,6 +1497,152 @@ inline flatbuffers::Offset<ServerOptions> CreateServerOptionsDirect(
       options__);
 }
 
+struct EnsembleLink FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef EnsembleLinkBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_NAME = 4,
+    VT_TENSOR = 6
+  };
+  const flatbuffers::String *name() const {
+    return GetPointer<const flatbuffers::String *>(VT_NAME);
+  }
+  const flatbuffers::String *tensor() const {
+    return GetPointer<const flatbuffers::String *>(VT_TENSOR);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyOffsetRequired(verifier, VT_NAME) &&
+           verifier.VerifyString(name()) &&
+           VerifyOffsetRequired(verifier, VT_TENSOR) &&
+           verifier.VerifyString(tensor()) &&
+           verifier.EndTable();
+  }
+};
+
+struct EnsembleLinkBuilder {
+  typedef EnsembleLink Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_name(flatbuffers::Offset<flatbuffers::String> name) {
+    fbb_.AddOffset(EnsembleLink::VT_NAME, name);
+  }
+  void add_tensor(flatbuffers::Offset<flatbuffers::String> tensor) {
+    fbb_.AddOffset(EnsembleLink::VT_TENSOR, tensor);
+  }
+  explicit EnsembleLinkBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<EnsembleLink> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<EnsembleLink>(end);
+    fbb_.Required(o, EnsembleLink::VT_NAME);
+    fbb_.Required(o, EnsembleLink::VT_TENSOR);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<EnsembleLink> CreateEnsembleLink(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    flatbuffers::Offset<flatbuffers::String> name = 0,
+    flatbuffers::Offset<flatbuffers::String> tensor = 0) {
+  EnsembleLinkBuilder builder_(_fbb);
+  builder_.add_tensor(tensor);
+  builder_.add_name(name);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<EnsembleLink> CreateEnsembleLinkDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    const char *name = nullptr,
+    const char *tensor = nullptr) {
+  auto name__ = name ? _fbb.CreateString(name) : 0;
+  auto tensor__ = tensor ? _fbb.CreateString(tensor) : 0;
+  return serval::fb::CreateEnsembleLink(
+      _fbb,
+      name__,
+      tensor__);
+}
+
+struct EnsembleStep FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef EnsembleStepBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_HANDLE = 4,
+    VT_INPUTS = 6,
+    VT_OUTPUTS = 8
+  };
+  uint32_t handle() const {
+    return GetField<uint32_t>(VT_HANDLE, 0);
+  }
+  const flatbuffers::Vector<flatbuffers::Offset<serval::fb::EnsembleLink>> *inputs() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<serval::fb::EnsembleLink>> *>(VT_INPUTS);
+  }
+  const flatbuffers::Vector<flatbuffers::Offset<serval::fb::EnsembleLink>> *outputs() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<serval::fb::EnsembleLink>> *>(VT_OUTPUTS);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyField<uint32_t>(verifier, VT_HANDLE, 4) &&
+           VerifyOffset(verifier, VT_INPUTS) &&
+           verifier.VerifyVector(inputs()) &&
+           verifier.VerifyVectorOfTables(inputs()) &&
+           VerifyOffset(verifier, VT_OUTPUTS) &&
+           verifier.VerifyVector(outputs()) &&
+           verifier.VerifyVectorOfTables(outputs()) &&
+           verifier.EndTable();
+  }
+};
+
+struct EnsembleStepBuilder {
+  typedef EnsembleStep Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_handle(uint32_t handle) {
+    fbb_.AddElement<uint32_t>(EnsembleStep::VT_HANDLE, handle, 0);
+  }
+  void add_inputs(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::EnsembleLink>>> inputs) {
+    fbb_.AddOffset(EnsembleStep::VT_INPUTS, inputs);
+  }
+  void add_outputs(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::EnsembleLink>>> outputs) {
+    fbb_.AddOffset(EnsembleStep::VT_OUTPUTS, outputs);
+  }
+  explicit EnsembleStepBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<EnsembleStep> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<EnsembleStep>(end);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<EnsembleStep> CreateEnsembleStep(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    uint32_t handle = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::EnsembleLink>>> inputs = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::EnsembleLink>>> outputs = 0) {
+  EnsembleStepBuilder builder_(_fbb);
+  builder_.add_outputs(outputs);
+  builder_.add_inputs(inputs);
+  builder_.add_handle(handle);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<EnsembleStep> CreateEnsembleStepDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    uint32_t handle = 0,
+    const std::vector<flatbuffers::Offset<serval::fb::EnsembleLink>> *inputs = nullptr,
+    const std::vector<flatbuffers::Offset<serval::fb::EnsembleLink>> *outputs = nullptr) {
+  auto inputs__ = inputs ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::EnsembleLink>>(*inputs) : 0;
+  auto outputs__ = outputs ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::EnsembleLink>>(*outputs) : 0;
+  return serval::fb::CreateEnsembleStep(
+      _fbb,
+      handle,
+      inputs__,
+      outputs__);
+}
+
 struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef ModelSpecBuilder Builder;
   enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
@@ -1527,7 +1679,9 @@ struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_GRAPH_ROWS = 64,
     VT_SERVER_OPTIONS = 66,
     VT_GRAPH_USE = 68,
-    VT_RETRY = 70
+    VT_RETRY = 70,
+    VT_ENSEMBLE = 72,
+    VT_ENSEMBLE_SIGNATURE = 74
   };
   const flatbuffers::String *name() const {
     return GetPointer<const flatbuffers::String *>(VT_NAME);
@@ -1631,6 +1785,12 @@ struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   bool retry() const {
     return GetField<uint8_t>(VT_RETRY, 0) != 0;
   }
+  const flatbuffers::Vector<flatbuffers::Offset<serval::fb::EnsembleStep>> *ensemble() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<serval::fb::EnsembleStep>> *>(VT_ENSEMBLE);
+  }
+  const serval::fb::Signature *ensemble_signature() const {
+    return GetPointer<const serval::fb::Signature *>(VT_ENSEMBLE_SIGNATURE);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyOffsetRequired(verifier, VT_NAME) &&
@@ -1695,6 +1855,11 @@ struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            verifier.VerifyVectorOfTables(server_options()) &&
            VerifyField<uint8_t>(verifier, VT_GRAPH_USE, 1) &&
            VerifyField<uint8_t>(verifier, VT_RETRY, 1) &&
+           VerifyOffset(verifier, VT_ENSEMBLE) &&
+           verifier.VerifyVector(ensemble()) &&
+           verifier.VerifyVectorOfTables(ensemble()) &&
+           VerifyOffset(verifier, VT_ENSEMBLE_SIGNATURE) &&
+           verifier.VerifyTable(ensemble_signature()) &&
            verifier.EndTable();
   }
 };
@@ -1805,6 +1970,12 @@ struct ModelSpecBuilder {
   void add_retry(bool retry) {
     fbb_.AddElement<uint8_t>(ModelSpec::VT_RETRY, static_cast<uint8_t>(retry), 0);
   }
+  void add_ensemble(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::EnsembleStep>>> ensemble) {
+    fbb_.AddOffset(ModelSpec::VT_ENSEMBLE, ensemble);
+  }
+  void add_ensemble_signature(flatbuffers::Offset<serval::fb::Signature> ensemble_signature) {
+    fbb_.AddOffset(ModelSpec::VT_ENSEMBLE_SIGNATURE, ensemble_signature);
+  }
   explicit ModelSpecBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -1853,10 +2024,14 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpec(
     flatbuffers::Offset<flatbuffers::Vector<uint32_t>> graph_rows = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::ServerOptions>>> server_options = 0,
     serval::fb::GraphUse graph_use = serval::fb::GraphUse::Required,
-    bool retry = false) {
+    bool retry = false,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::EnsembleStep>>> ensemble = 0,
+    flatbuffers::Offset<serval::fb::Signature> ensemble_signature = 0) {
   ModelSpecBuilder builder_(_fbb);
   builder_.add_null_delay_us(null_delay_us);
   builder_.add_version(version);
+  builder_.add_ensemble_signature(ensemble_signature);
+  builder_.add_ensemble(ensemble);
   builder_.add_server_options(server_options);
   builder_.add_graph_rows(graph_rows);
   builder_.add_states(states);
@@ -1927,7 +2102,9 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpecDirect(
     const std::vector<uint32_t> *graph_rows = nullptr,
     const std::vector<flatbuffers::Offset<serval::fb::ServerOptions>> *server_options = nullptr,
     serval::fb::GraphUse graph_use = serval::fb::GraphUse::Required,
-    bool retry = false) {
+    bool retry = false,
+    const std::vector<flatbuffers::Offset<serval::fb::EnsembleStep>> *ensemble = nullptr,
+    flatbuffers::Offset<serval::fb::Signature> ensemble_signature = 0) {
   auto name__ = name ? _fbb.CreateString(name) : 0;
   auto backend__ = backend ? _fbb.CreateString(backend) : 0;
   auto path__ = path ? _fbb.CreateString(path) : 0;
@@ -1944,6 +2121,7 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpecDirect(
   auto states__ = states ? _fbb.CreateVector<uint32_t>(*states) : 0;
   auto graph_rows__ = graph_rows ? _fbb.CreateVector<uint32_t>(*graph_rows) : 0;
   auto server_options__ = server_options ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::ServerOptions>>(*server_options) : 0;
+  auto ensemble__ = ensemble ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::EnsembleStep>>(*ensemble) : 0;
   return serval::fb::CreateModelSpec(
       _fbb,
       name__,
@@ -1979,7 +2157,9 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpecDirect(
       graph_rows__,
       server_options__,
       graph_use,
-      retry);
+      retry,
+      ensemble__,
+      ensemble_signature);
 }
 
 struct ProviderNodes FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {

@@ -133,6 +133,32 @@ void each_member(const Table& from, Provider& to, Visit visit) {
   visit(from.options(), to.options);
 }
 
+// An input or output of a step, and the ensemble's tensor that is connected with it.
+struct EnsembleLink {
+  std::string name;
+  std::string tensor;
+};
+
+template <typename Table, typename Visit>
+void each_member(const Table& from, EnsembleLink& to, Visit visit) {
+  visit(from.name(), to.name);
+  visit(from.tensor(), to.tensor);
+}
+
+// One step of an ensemble: a loaded model, with the tensors that it reads and makes. An input that the model can do without may have no link.
+struct EnsembleStep {
+  uint32_t handle = 0;
+  std::vector<EnsembleLink> inputs;
+  std::vector<EnsembleLink> outputs;
+};
+
+template <typename Table, typename Visit>
+void each_member(const Table& from, EnsembleStep& to, Visit visit) {
+  visit(from.handle(), to.handle);
+  visit(from.inputs(), to.inputs);
+  visit(from.outputs(), to.outputs);
+}
+
 // The number of a graph's nodes that a provider runs, by ONNX Runtime's name for it.
 struct ProviderNodes {
   std::string provider;

@@ -5,6 +5,7 @@
 import { spawnSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { addFailure, noCounts } from '../../run/counts.mjs';
 import { cmakeEnvironment, dropForeignCache, run } from '../../../scripts/build-native.mjs';
 
 const root = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))));
@@ -76,19 +77,20 @@ export function judge(output, known = KNOWN) {
   return problems;
 }
 
-/** Runs the cases in a random order for that time: 'passed', 'failed' or 'skipped'. */
+/** Runs the cases in a random order for that time; returns the counts of one test. */
 export function runOnnxCases(runSeconds, say) {
+  const counts = noCounts();
   const cases = casesFolder();
-  if (cases.folder === undefined) {
-    say(`fuzz onnx_cases: ${cases.skipped ?? cases.failed}`);
-    return cases.skipped === undefined ? 'failed' : 'skipped';
-  }
-  if (!build()) {
-    say('fuzz onnx_cases: the build failed');
-    return 'failed';
-  }
+  if (cases.skipped !== undefined) counts.skipped.push(`onnx_cases: ${cases.skipped}`);
+  else if (cases.failed !== undefined) addFailure(counts, `onnx_cases: ${cases.failed}`);
+  else if (!build()) addFailure(counts, 'onnx_cases: the build failed');
+  else runCases(cases.folder, runSeconds, say, counts);
+  return counts;
+}
+
+function runCases(casesAt, runSeconds, say, counts) {
   const seed = Date.now() % 1_000_000;
-  const arguments_ = [cases.folder, '--seconds', `${runSeconds}`, '--seed', `${seed}`];
+  const arguments_ = [casesAt, '--seconds', `${runSeconds}`, '--seed', `${seed}`];
   const result = spawnSync(join(folder, 'onnx_cases'), arguments_, {
     cwd: root,
     encoding: 'utf8',
@@ -103,5 +105,6 @@ export function runOnnxCases(runSeconds, say) {
   for (const line of output.split('\n')) if (line.startsWith('slow ')) say(line);
   for (const problem of problems) say(problem);
   say(`fuzz onnx_cases: ${output.trim().split('\n').at(-1)} (seed ${seed})`);
-  return problems.length === 0 ? 'passed' : 'failed';
+  if (problems.length === 0) counts.passed += 1;
+  else addFailure(counts, `onnx_cases (seed ${seed}): ${problems.slice(0, 5).join('; ')}`);
 }

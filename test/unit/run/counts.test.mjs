@@ -12,20 +12,23 @@ import { runtimeClosure } from '../../../scripts/licences.mjs';
 import { googleTestCounts } from '../../native/google-test.mjs';
 
 test('counts add up and print as one plain line', () => {
-  const total = { passed: 2, failed: 0, skipped: ['a'] };
-  addCounts(total, { passed: 3, failed: 1, skipped: ['b'] });
+  const total = { ...noCounts(), passed: 2, skipped: ['a'] };
+  addCounts(total, { passed: 3, failed: 1, skipped: ['b'], failures: ['c'] });
   assert.equal(summaryLine(total), '5 passed, 1 failed, 2 skipped');
+  assert.deepEqual(total.failures, ['c']);
 });
 
-test('the last summary of an output counts, with the names of what was skipped', () => {
+test('the last summary of an output counts, with the names of what was skipped or failed', () => {
   const output = [
     '1 passed, 0 failed, 0 skipped',
     'SKIPPED gpu: no device',
+    'FAILED a: crash',
+    'FAILED a: crash',
     '7 passed, 1 failed, 2 skipped',
     '',
   ].join('\n');
   const skipped = ['gpu: no device', 'unnamed'];
-  assert.deepEqual(parseSummary(output), { passed: 7, failed: 1, skipped });
+  assert.deepEqual(parseSummary(output), { passed: 7, failed: 1, skipped, failures: ['a: crash'] });
   assert.equal(parseSummary('all is well'), undefined);
 });
 
@@ -43,7 +46,8 @@ test('TAP of node: passes, failures, cancelled tests, reasons of skips', () => {
     '# skipped 1',
     '# todo 0',
   ].join('\n');
-  assert.deepEqual(parseTap(tap), { passed: 1, failed: 2, skipped: ['inner: no device'] });
+  const expected = { passed: 1, failed: 2, skipped: ['inner: no device'], failures: ['bad'] };
+  assert.deepEqual(parseTap(tap), expected);
   assert.equal(parseTap('TAP version 13\nok 1 - cut off'), undefined);
 });
 
@@ -83,7 +87,7 @@ test('GoogleTest report: a test without a result is a failure', () => {
       ),
       'f.cc:1: Skipped\nno device\n\n',
     ),
-    { passed: 1, failed: 2, skipped },
+    { passed: 1, failed: 2, skipped, failures: ['S.b', 'S.e'] },
   );
   assert.deepEqual(googleTestCounts('{"cut'), noCounts());
 });
@@ -137,5 +141,5 @@ test('a program that ends loses nothing of what a pipe has not taken', async () 
   });
   assert.equal(status, 3);
   assert.equal(errorBytes, 4_000_000);
-  assert.deepEqual(parseSummary(output), { passed: 1, failed: 2, skipped: [] });
+  assert.deepEqual(parseSummary(output), { passed: 1, failed: 2, skipped: [], failures: [] });
 });

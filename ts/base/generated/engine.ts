@@ -338,7 +338,20 @@ export interface ServerOptions {
   readonly options: readonly string[];
 }
 
-/** A model to load. Paths are absolute. `backend` is "onnxruntime", "tabular" (path: a plan) or "null". */
+/** An input or output of a step, and the ensemble's tensor that is connected with it. */
+export interface EnsembleLink {
+  readonly name: string;
+  readonly tensor: string;
+}
+
+/** One step of an ensemble: a loaded model, with the tensors that it reads and makes. An input that the model can do without may have no link. */
+export interface EnsembleStep {
+  readonly handle: number;
+  readonly inputs: readonly EnsembleLink[];
+  readonly outputs: readonly EnsembleLink[];
+}
+
+/** A model to load. Paths are absolute. `backend` is "onnxruntime", "tabular" (path: a plan), "ensemble" or "null". */
 export interface ModelSpec {
   readonly name: string;
   readonly version?: string;
@@ -390,6 +403,9 @@ export interface ModelSpec {
   readonly graphUse?: GraphUse;
   /** requests in flight when its process ends are run once more */
   readonly retry?: boolean;
+  /** in the configuration's order */
+  readonly ensemble?: readonly EnsembleStep[];
+  readonly ensembleSignature?: Signature;
 }
 
 /** The number of a graph's nodes that a provider runs, by ONNX Runtime's name for it. */

@@ -120,6 +120,17 @@ export const SERVER_OPTIONS: FlatTable<engine.ServerOptions> = { name: 'ServerOp
   { name: 'options', kind: 'string', many: true },
 ] };
 
+export const ENSEMBLE_LINK: FlatTable<engine.EnsembleLink> = { name: 'EnsembleLink', members: [
+  { name: 'name', kind: 'string' },
+  { name: 'tensor', kind: 'string' },
+] };
+
+export const ENSEMBLE_STEP: FlatTable<engine.EnsembleStep> = { name: 'EnsembleStep', members: [
+  { name: 'handle', kind: 'uint' },
+  { name: 'inputs', kind: ENSEMBLE_LINK, many: true },
+  { name: 'outputs', kind: ENSEMBLE_LINK, many: true },
+] };
+
 export const MODEL_SPEC: FlatTable<engine.ModelSpec> = { name: 'ModelSpec', members: [
   { name: 'name', kind: 'string' },
   { name: 'version', kind: 'decimal', optional: true },
@@ -155,6 +166,8 @@ export const MODEL_SPEC: FlatTable<engine.ModelSpec> = { name: 'ModelSpec', memb
   { name: 'serverOptions', kind: SERVER_OPTIONS, many: true, optional: true },
   { name: 'graphUse', kind: GRAPH_USE, optional: true },
   { name: 'retry', kind: 'bool', optional: true },
+  { name: 'ensemble', kind: ENSEMBLE_STEP, many: true, optional: true },
+  { name: 'ensembleSignature', kind: SIGNATURE, optional: true },
 ] };
 
 export const PROVIDER_NODES: FlatTable<engine.ProviderNodes> = { name: 'ProviderNodes', members: [
