@@ -1,0 +1,17 @@
+// The names of the files of a YDF model. Control plane, any thread; pure. Source: YDF's
+// model/model_library.cc (DetectFilePrefix).
+
+export const YDF_HEADER = 'header.pb';
+const DATA_SPEC = 'data_spec.pb';
+
+/**
+ * What the names of the model's files begin with, most often ""; undefined: the folder has no such
+ * model, or several.
+ */
+export function ydfPrefix(names: readonly string[]): string | undefined {
+  const prefixes = names
+    .filter((name) => name.endsWith(DATA_SPEC) && !name.includes('/'))
+    .map((name) => name.slice(0, -DATA_SPEC.length))
+    .filter((prefix) => names.includes(`${prefix}${YDF_HEADER}`));
+  return prefixes.length === 1 ? prefixes[0] : undefined;
+}
