@@ -87,9 +87,16 @@ export const DATA_COLUMN = {
   name: 2,
   categorical: 6,
   discretizedNumerical: 8,
+  boolean: 9,
+} as const;
+
+export const BOOLEAN_SPEC = {
+  countTrue: 1,
+  countFalse: 2,
 } as const;
 
 export const CATEGORICAL_SPEC = {
+  mostFrequentValue: 1,
   numberOfUniqueValues: 2,
   isAlreadyIntegerized: 5,
   items: 7,

@@ -97,4 +97,3 @@ async function checkFil(path: string, golden: Case): Promise<void> {
     classes.filter((_, i) => isKnown[i]),
   );
 }
-

@@ -41,6 +41,7 @@ function importers(asked: string[]): TabularImporters {
     xgboost: one('xgboost'),
     lightgbm: one('lightgbm'),
     catboost: one('catboost'),
+    ydf: one('ydf'),
   };
 }
 

@@ -95,9 +95,9 @@ async function readEnsemble(files: ModelFiles, prefix: string): Promise<Ensemble
   const trees = readTreesHeader(await read(treesFile), `${prefix}${treesFile}`, fields);
   const classes = classesOf(header, columns);
   const shards = await readShards(trees, read);
-  const { addLeaf, leaves, width } = leafValues(header, trees, classes.length);
+  const { addLeaf, values } = leafValues(header, trees, classes.length);
   const grown = readTrees(allBlobs(shards), trees.trees, addLeaf);
-  return { header, columns, trees, grown, leaves, width, classes };
+  return { header, columns, trees, grown, leaves: values, classes };
 }
 
 /** The classes' texts, of a model that classifies. Errors: RangeError: the label is no such column. */

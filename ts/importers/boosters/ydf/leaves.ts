@@ -1,5 +1,4 @@
-// The numbers that the leaves of YDF's trees add to a prediction: floats, already divided by the
-// count of trees where YDF averages them. Importer's worker thread; pure. Source: YDF's
+// The numbers that the leaves of YDF's trees add to a prediction. Importer's worker thread; pure. Source: YDF's
 // serving/decision_forest/decision_forest.cc (SetLeaf...), model/isolation_forest/
 // isolation_forest.cc (PreissAveragePathLength).
 import { TASK } from '../../../protobuf/generated/yggdrasil-fields.js';
@@ -9,9 +8,33 @@ import type { Leaf } from './nodes.js';
 export interface LeafValues {
   /** Receives the leaves in their order. Errors: RangeError: it has no output of this kind. */
   readonly addLeaf: (leaf: Leaf, depth: number) => void;
+  readonly values: RawLeaves;
+}
+
+/** Numbers to be divided, as YDF averages them. */
+export interface RawLeaves {
   /** `width` numbers for each leaf. */
-  readonly leaves: readonly number[];
+  readonly numbers: readonly number[];
   readonly width: number;
+  /** What the numbers of a leaf are divided by; empty: 1. */
+  readonly totals: readonly number[];
+  /** What the sum is divided by: the count of trees that are averaged. */
+  readonly divisor: number;
+}
+
+/** Floats, divided by everything: the sum of the trees needs no division. */
+export function dividedLeaves({ numbers, width, totals, divisor }: RawLeaves): Float64Array {
+  return Float64Array.from(numbers, (number, at) =>
+    fround(number / ((totals[Math.floor(at / width)] ?? 1) * divisor)),
+  );
+}
+
+/** Not divided by the count of trees. `isFloat`: rounded to floats. */
+export function wholeLeaves({ numbers, width, totals }: RawLeaves, isFloat: boolean): Float64Array {
+  return Float64Array.from(numbers, (number, at) => {
+    const whole = number / (totals[Math.floor(at / width)] ?? 1);
+    return isFloat ? fround(whole) : whole;
+  });
 }
 
 const { fround } = Math;
@@ -22,12 +45,12 @@ export function leafValues(
   trees: TreesHeader,
   classes: number,
 ): LeafValues {
-  const leaves: number[] = [];
-  const fill = (addLeaf: (leaf: Leaf, depth: number) => void, width = 1): LeafValues => ({
-    addLeaf,
-    leaves,
-    width,
-  });
+  const [numbers, totals]: [number[], number[]] = [[], []];
+  const fill = (
+    addLeaf: (leaf: Leaf, depth: number) => void,
+    divisor: number,
+    width = 1,
+  ): LeafValues => ({ addLeaf, values: { numbers, width, totals, divisor } });
   const missing = (): never => {
     throw new RangeError('a leaf has no output of the kind that the task needs');
   };
@@ -35,13 +58,16 @@ export function leafValues(
     if (task !== TASK.ANOMALY_DETECTION) throw unsupported(task);
     return fill(({ rows = missing() }, depth) => {
       const length = averagePathLength(rows);
-      leaves.push(fround(fround(depth + length) / trees.trees));
-    });
+      numbers.push(fround(depth + length));
+    }, trees.trees);
   }
   if (name === 'RANDOM_FOREST' && task === TASK.CLASSIFICATION) {
     const width = classes === 2 ? 1 : classes;
     if (classes < 1) throw new RangeError('the label has no classes');
-    return fill((leaf) => addVotes(leaf, trees, classes, leaves), width);
+    const add = (leaf: Leaf): void => {
+      totals.push(addVotes(leaf, trees.winnerTakesAll, classes, numbers));
+    };
+    return fill(add, trees.trees, width);
   }
   const isBoosted = name === 'GRADIENT_BOOSTED_TREES';
   const isRanking = isBoosted && task === TASK.RANKING;
@@ -49,8 +75,8 @@ export function leafValues(
   if (task !== TASK.REGRESSION && !isRanking && !isClasses) throw unsupported(task);
   const divisor = isBoosted ? 1 : trees.trees;
   return fill(({ value = missing() }) => {
-    leaves.push(fround(value / divisor));
-  });
+    numbers.push(value);
+  }, divisor);
 }
 
 function unsupported(task: number): RangeError {
@@ -58,21 +84,23 @@ function unsupported(task: number): RangeError {
   return new RangeError(`the task ${name} is not supported`);
 }
 
-/** One number for the second of two classes, otherwise one for each class. */
+/**
+ * One number for the second of two classes, otherwise one for each class. Returns what they are
+ * divided by.
+ */
 function addVotes(
   { top = 0, counts = [], sum = 0 }: Leaf,
-  { trees, winnerTakesAll }: TreesHeader,
+  winnerTakesAll: boolean,
   classes: number,
   into: number[],
-): void {
+): number {
   const first = classes === 2 ? 2 : 1;
   if (winnerTakesAll) {
     if (!(top >= 1 && top <= classes)) {
       throw new RangeError(`a leaf's class ${top} is not from 1 to ${classes}`);
     }
-    const vote = fround(1 / trees);
-    for (let at = first; at <= classes; at += 1) into.push(at === top ? vote : 0);
-    return;
+    for (let at = first; at <= classes; at += 1) into.push(at === top ? 1 : 0);
+    return 1;
   }
   if (counts.length !== classes + 1 || !(sum > 0)) {
     throw new RangeError(
@@ -80,7 +108,8 @@ function addVotes(
         `and ${sum}`,
     );
   }
-  for (let at = first; at <= classes; at += 1) into.push(fround((counts[at] ?? 0) / (sum * trees)));
+  for (let at = first; at <= classes; at += 1) into.push(counts[at] ?? 0);
+  return sum;
 }
 
 const EULER = fround(0.5772156649);

@@ -3,6 +3,7 @@
 // model/abstract_model.proto, dataset/data_spec.proto, model/*/*.proto.
 import {
   ABSTRACT_MODEL,
+  BOOLEAN_SPEC,
   CATEGORICAL_SPEC,
   COLUMN_TYPE,
   DATA_COLUMN,
@@ -36,10 +37,13 @@ export interface DataColumn {
   /** Of categorical columns: the count of categories, with 0, which stands for unknown ones. */
   readonly categories: number;
   readonly isIntegerized: boolean;
+  readonly mostFrequent: number;
   /** Of categorical columns: the number of each text. */
   readonly numbers: ReadonlyMap<string, number>;
   /** Of discretized columns: the smallest number of each bin but the first. */
   readonly boundaries: readonly number[];
+  /** Of boolean columns: whether at least half of the training rows were true. */
+  readonly isMostlyTrue: boolean;
 }
 
 /** The members that the headers of all kinds of trees have, and those of each. */
@@ -151,7 +155,8 @@ export function readColumns(bytes: Uint8Array, file: string): readonly DataColum
 function readColumn(reader: WireReader): DataColumn {
   const made = { name: '', type: COLUMN_TYPE.UNKNOWN as number };
   const boundaries: number[] = [];
-  let categorical = { categories: 0, isIntegerized: false, numbers: new Map<string, number>() };
+  let categorical: Categorical = NOT_CATEGORICAL;
+  let isMostlyTrue = true;
   while (reader.next()) {
     switch (reader.field) {
       case DATA_COLUMN.type:
@@ -166,23 +171,45 @@ function readColumn(reader: WireReader): DataColumn {
       case DATA_COLUMN.discretizedNumerical:
         readBoundaries(reader.nested('discretized_numerical'), boundaries);
         break;
+      case DATA_COLUMN.boolean:
+        isMostlyTrue = readMostlyTrue(reader.nested('boolean'));
+        break;
       default:
         reader.skip();
     }
   }
-  return { ...made, ...categorical, boundaries };
+  return { ...made, ...categorical, boundaries, isMostlyTrue };
 }
 
-function readCategorical(reader: WireReader): {
-  categories: number;
-  isIntegerized: boolean;
-  numbers: Map<string, number>;
-} {
-  const made = { categories: 0, isIntegerized: false, numbers: new Map<string, number>() };
+function readMostlyTrue(reader: WireReader): boolean {
+  let [yes, no] = [0n, 0n];
+  while (reader.next()) {
+    if (reader.field === BOOLEAN_SPEC.countTrue) yes = reader.int64();
+    else if (reader.field === BOOLEAN_SPEC.countFalse) no = reader.int64();
+    else reader.skip();
+  }
+  return yes >= no;
+}
+
+type Categorical = Pick<DataColumn, 'categories' | 'isIntegerized' | 'mostFrequent' | 'numbers'>;
+
+const NOT_CATEGORICAL: Categorical = {
+  categories: 0,
+  isIntegerized: false,
+  mostFrequent: 0,
+  numbers: new Map(),
+};
+
+function readCategorical(reader: WireReader): Categorical {
+  const numbers = new Map<string, number>();
+  const made = { categories: 0, isIntegerized: false, mostFrequent: 0, numbers };
   while (reader.next()) {
     switch (reader.field) {
       case CATEGORICAL_SPEC.numberOfUniqueValues:
         made.categories = count(reader, 'number_of_unique_values');
+        break;
+      case CATEGORICAL_SPEC.mostFrequentValue:
+        made.mostFrequent = Number(reader.int64());
         break;
       case CATEGORICAL_SPEC.isAlreadyIntegerized:
         made.isIntegerized = reader.number() !== 0;

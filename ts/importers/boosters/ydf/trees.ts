@@ -160,9 +160,13 @@ function elementsOf(bitmap: Uint8Array, { spec }: Feature): readonly number[] {
   }
   const elements: number[] = [];
   for (let element = 0; element < spec.categories; element += 1) {
-    if ((((bitmap[element >> 3] ?? 0) >> (element & 7)) & 1) === 1) elements.push(element);
+    if (hasBit(bitmap, element)) elements.push(element);
   }
   return elements;
+}
+
+export function hasBit(bitmap: Uint8Array, bit: number): boolean {
+  return (((bitmap[bit >> 3] ?? 0) >> (bit & 7)) & 1) === 1;
 }
 
 function columnOf(read: ReadColumns, { column, words }: Feature): number {
