@@ -13,7 +13,10 @@ export interface Case {
 }
 
 /** The columns of a run, with the types of the plan's fields. */
-export function columnsOf(plan: Plan, golden: Pick<Case, 'columns'>): Readonly<Record<string, GivenColumn>> {
+export function columnsOf(
+  plan: Plan,
+  golden: Pick<Case, 'columns'>,
+): Readonly<Record<string, GivenColumn>> {
   const given = Object.entries(golden.columns).map(([column, values]) => {
     const type = plan.fields.find((field) => field.name === column)?.type ?? 'any';
     return [column, { type, values: values.map((value) => valueOf(value, type)) }] as const;

@@ -20,7 +20,7 @@ import {
   TREES_HEADERS,
   type TreesHeader,
 } from './messages.js';
-import { YDF_HEADER, ydfPrefix } from './names.js';
+import { YDF_DATA_SPEC, YDF_HEADER, ydfPrefix } from './names.js';
 import { blobsOf, readTrees } from './nodes.js';
 import { addSums, type Ensemble } from './sums.js';
 
@@ -28,6 +28,8 @@ export interface LoweredYdf extends Lowered {
   readonly examples: Readonly<Record<string, string>>;
 }
 
+/** The files that are read; others are for training. */
+const PARTS = /^(data_spec\.pb|([a-z_]+_)?header\.pb|nodes-\d+-of-\d+)$/;
 const FORMATS: readonly string[] = ['BLOB_SEQUENCE', 'BLOB_SEQUENCE_GZIP'];
 const SHARDS_MAX = 65_536;
 const SHARD_DIGITS = 5;
@@ -55,11 +57,29 @@ export async function lowerYdf(
   if (prefix === undefined) {
     throw modelInvalid(path, 'expected one model: a file header.pb beside data_spec.pb');
   }
+  if (answer !== undefined) {
+    throw modelInvalid(path, 'YDF model: expected a model of XGBoost or LightGBM');
+  }
+  const parts = new Map<string, Uint8Array>();
+  for (const name of files.names) {
+    if (!name.startsWith(prefix) || !PARTS.test(name.slice(prefix.length))) continue;
+    const size = files.size(name);
+    if (size > BOOSTER_BYTES_MAX) {
+      throw modelInvalid(path, `${name}: expected at most ${BOOSTER_BYTES_MAX} bytes, got ${size}`);
+    }
+    parts.set(name.slice(prefix.length), await files.read(name));
+  }
+  return lowerParts(path, parts);
+}
+
+/**
+ * Same as importYdf(), of the files' contents by their names without the prefix.
+ */
+export function lowerParts(path: string, parts: ReadonlyMap<string, Uint8Array>): LoweredYdf {
   try {
-    if (answer !== undefined) throw new RangeError('expected a model of XGBoost or LightGBM');
-    return lower(await readEnsemble(files, prefix));
+    return lower(readEnsemble(parts));
   } catch (error) {
-    if (error instanceof ServalError) throw error;
+    if (error instanceof ServalError) throw modelInvalid(path, `YDF model: ${error.message}`);
     throw modelInvalid(path, `YDF model: ${reasonOf(error)}`);
   }
 }
@@ -76,25 +96,23 @@ function lower(ensemble: Ensemble): LoweredYdf {
 }
 
 /** Errors: RangeError, ServalError: a file is missing, broken, or of a kind that is not supported. */
-async function readEnsemble(files: ModelFiles, prefix: string): Promise<Ensemble> {
-  const read = async (name: string): Promise<Uint8Array> => {
-    const file = `${prefix}${name}`;
-    const size = files.size(file);
-    if (size <= BOOSTER_BYTES_MAX) return files.read(file);
-    throw new RangeError(`${file}: expected at most ${BOOSTER_BYTES_MAX} bytes, got ${size}`);
+function readEnsemble(parts: ReadonlyMap<string, Uint8Array>): Ensemble {
+  const read = (name: string): Uint8Array => {
+    const bytes = parts.get(name);
+    if (bytes !== undefined) return bytes;
+    throw new RangeError(`the file ${name} is missing`);
   };
-  const header = readHeader(await read(YDF_HEADER), `${prefix}${YDF_HEADER}`);
-  const spec = 'data_spec.pb';
-  const columns = readColumns(await read(spec), `${prefix}${spec}`);
-  const fields = TREES_HEADERS[header.name];
+  const header = readHeader(read(YDF_HEADER), YDF_HEADER);
+  const columns = readColumns(read(YDF_DATA_SPEC), YDF_DATA_SPEC);
+  const fields = TREES_HEADERS.get(header.name);
   if (fields === undefined) {
     throw new RangeError(`models of kind '${header.name}' are not supported`);
   }
   if (header.hasPostprocessors) throw new RangeError('postprocessors are not supported');
   const treesFile = `${header.name.toLowerCase()}_header.pb`;
-  const trees = readTreesHeader(await read(treesFile), `${prefix}${treesFile}`, fields);
+  const trees = readTreesHeader(read(treesFile), treesFile, fields);
   const classes = classesOf(header, columns);
-  const shards = await readShards(trees, read);
+  const shards = readShards(trees, read);
   const { addLeaf, values } = leafValues(header, trees, classes.length);
   const grown = readTrees(allBlobs(shards), trees.trees, addLeaf);
   return { header, columns, trees, grown, leaves: values, classes };
@@ -129,10 +147,10 @@ interface Shard {
 }
 
 /** "nodes-00000-of-00002" and the like. Errors: RangeError: the format is not supported. */
-async function readShards(
+function readShards(
   { shards, format }: TreesHeader,
-  read: (name: string) => Promise<Uint8Array>,
-): Promise<readonly Shard[]> {
+  read: (name: string) => Uint8Array,
+): readonly Shard[] {
   if (!FORMATS.includes(format)) {
     throw new RangeError(
       `nodes in the format '${format}' are not supported: load the model in Python with ` +
@@ -146,7 +164,7 @@ async function readShards(
   const digits = (number: number): string => String(number).padStart(SHARD_DIGITS, '0');
   for (let shard = 0; shard < shards; shard += 1) {
     const file = `nodes-${digits(shard)}-of-${digits(shards)}`;
-    made.push({ file, bytes: await read(file) });
+    made.push({ file, bytes: read(file) });
   }
   return made;
 }

@@ -254,11 +254,12 @@ type HeaderFields = Partial<Record<keyof typeof GRADIENT_BOOSTED_TREES_HEADER, n
   Partial<Record<keyof typeof RANDOM_FOREST_HEADER, number>> &
   Partial<Record<keyof typeof ISOLATION_FOREST_HEADER, number>>;
 
-export const TREES_HEADERS: Readonly<Record<string, HeaderFields>> = {
-  GRADIENT_BOOSTED_TREES: GRADIENT_BOOSTED_TREES_HEADER,
-  RANDOM_FOREST: RANDOM_FOREST_HEADER,
-  ISOLATION_FOREST: ISOLATION_FOREST_HEADER,
-};
+/** By the name of the model's kind. */
+export const TREES_HEADERS: ReadonlyMap<string, HeaderFields> = new Map<string, HeaderFields>([
+  ['GRADIENT_BOOSTED_TREES', GRADIENT_BOOSTED_TREES_HEADER],
+  ['RANDOM_FOREST', RANDOM_FOREST_HEADER],
+  ['ISOLATION_FOREST', ISOLATION_FOREST_HEADER],
+]);
 
 /** Same errors as readHeader(). */
 export function readTreesHeader(

@@ -2,7 +2,7 @@
 // model/model_library.cc (DetectFilePrefix).
 
 export const YDF_HEADER = 'header.pb';
-const DATA_SPEC = 'data_spec.pb';
+export const YDF_DATA_SPEC = 'data_spec.pb';
 
 /**
  * What the names of the model's files begin with, most often ""; undefined: the folder has no such
@@ -10,8 +10,8 @@ const DATA_SPEC = 'data_spec.pb';
  */
 export function ydfPrefix(names: readonly string[]): string | undefined {
   const prefixes = names
-    .filter((name) => name.endsWith(DATA_SPEC) && !name.includes('/'))
-    .map((name) => name.slice(0, -DATA_SPEC.length))
+    .filter((name) => name.endsWith(YDF_DATA_SPEC) && !name.includes('/'))
+    .map((name) => name.slice(0, -YDF_DATA_SPEC.length))
     .filter((prefix) => names.includes(`${prefix}${YDF_HEADER}`));
   return prefixes.length === 1 ? prefixes[0] : undefined;
 }
