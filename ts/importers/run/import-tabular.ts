@@ -2,7 +2,7 @@
 // file. Importer's worker thread.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { MLEAP_FILE } from '../../base/file-names.js';
+import { MLEAP_FILE, ydfPrefix } from '../../base/file-names.js';
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import type { TabularRequest } from './importer.js';
 import { PLAN_FILE } from './model-cache.js';
@@ -17,7 +17,6 @@ import {
 } from '../plan/imported.js';
 import { applySchema, readSchema } from '../plan/schema.js';
 import type { Verification } from '../plan/verification.js';
-import { ydfPrefix } from '../boosters/ydf/names.js';
 import { boosterAt, foreignFile } from './foreign-files.js';
 import { TABULAR_IMPORTERS } from './tabular-importers.js';
 

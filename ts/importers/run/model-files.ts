@@ -10,9 +10,9 @@ import {
   TENSORRT_FILE,
   TRITON_CONFIG_FILE,
   TRITON_SAVED_MODEL,
+  ydfPrefix,
 } from '../../base/file-names.js';
 import { TABULAR_PLATFORMS } from '../../model/platforms.js';
-import { ydfPrefix } from '../boosters/ydf/names.js';
 import type { ImportedFormat } from '../plan/imported.js';
 
 /** A tabular model; the format of an archive or a booster is determined when it is loaded. */
@@ -215,9 +215,9 @@ export function findModelFile(
 }
 
 /**
- * A model written by Spark, MLeap, YDF or a PMML producer. XML files and archives are common: they are
- * models only if named "model", or if nothing else is in the folder. `told`: the format that the
- * configuration states: any name is then valid.
+ * A model written by Spark, MLeap, YDF or a PMML producer. XML files and archives are common: they
+ * are models only if named "model", or if nothing else is in the folder. `told`: the format that
+ * the configuration states: any name is then valid.
  */
 function findTabular(
   names: readonly string[],

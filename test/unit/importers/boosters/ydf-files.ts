@@ -32,7 +32,7 @@ export interface TestColumn {
   readonly type: keyof typeof COLUMN_TYPE;
   /** The texts of categories from 1 on. */
   readonly words?: readonly string[];
-  /** Of categories that are numbers. */
+  /** The count of categories that are numbers. */
   readonly categories?: number;
   readonly boundaries?: readonly number[];
 }

@@ -17,7 +17,7 @@ import type { DataColumn } from './messages.js';
 export interface Feature {
   readonly spec: DataColumn;
   readonly column: Column;
-  /** Of categories with texts: the position of each category's text in `words`; -1: it has none. */
+  /** For categories with texts: the position of each one's text in `words`; -1: it has none. */
   readonly positions?: Int32Array;
   readonly words?: readonly string[];
 }

@@ -2,6 +2,7 @@
 // forests, gradient boosted trees, isolation forests. Importer's worker thread.
 // Source: YDF's model/model_library.cc, model/decision_tree/decision_tree_io.cc.
 import { modelInvalid, reasonOf, ServalError } from '../../../base/errors.js';
+import { YDF_DATA_SPEC, YDF_HEADER, ydfPrefix } from '../../../base/file-names.js';
 import { BOOSTER_BYTES_MAX } from '../../../base/limits.js';
 import { COLUMN_TYPE } from '../../../protobuf/generated/yggdrasil-fields.js';
 import { type ModelFiles, openModelFiles } from '../../plan/archive/index.js';
@@ -20,7 +21,6 @@ import {
   TREES_HEADERS,
   type TreesHeader,
 } from './messages.js';
-import { YDF_DATA_SPEC, YDF_HEADER, ydfPrefix } from './names.js';
 import { blobsOf, readTrees } from './nodes.js';
 import { addSums, type Ensemble } from './sums.js';
 
@@ -95,7 +95,7 @@ function lower(ensemble: Ensemble): LoweredYdf {
   return { plan: builder.finish(), warnings: [], examples: fields.examples };
 }
 
-/** Errors: RangeError, ServalError: a file is missing, broken, or of a kind that is not supported. */
+/** Errors: RangeError, ServalError: a file is missing, broken, or of an unsupported kind. */
 function readEnsemble(parts: ReadonlyMap<string, Uint8Array>): Ensemble {
   const read = (name: string): Uint8Array => {
     const bytes = parts.get(name);
@@ -118,7 +118,7 @@ function readEnsemble(parts: ReadonlyMap<string, Uint8Array>): Ensemble {
   return { header, columns, trees, grown, leaves: values, classes };
 }
 
-/** The classes' texts, of a model that classifies. Errors: RangeError: the label is no such column. */
+/** The classes' texts, of a model that classifies. Errors: RangeError: too many, or texts lack. */
 function classesOf(
   { label }: ModelHeader,
   columns: readonly DataColumn[],

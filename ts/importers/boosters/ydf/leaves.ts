@@ -1,5 +1,5 @@
-// The numbers that the leaves of YDF's trees add to a prediction. Importer's worker thread; pure. Source: YDF's
-// serving/decision_forest/decision_forest.cc (SetLeaf...), model/isolation_forest/
+// The numbers that the leaves of YDF's trees add to a prediction. Importer's worker thread; pure.
+// Source: YDF's serving/decision_forest/decision_forest.cc (SetLeaf...), model/isolation_forest/
 // isolation_forest.cc (PreissAveragePathLength).
 import { TASK } from '../../../protobuf/generated/yggdrasil-fields.js';
 import type { ModelHeader, TreesHeader } from './messages.js';
@@ -16,9 +16,9 @@ export interface RawLeaves {
   /** `width` numbers for each leaf. */
   readonly numbers: readonly number[];
   readonly width: number;
-  /** What the numbers of a leaf are divided by; empty: 1. */
+  /** The divisor of each leaf's numbers; empty: 1. */
   readonly totals: readonly number[];
-  /** What the sum is divided by: the count of trees that are averaged. */
+  /** The divisor of the sum: the count of trees that are averaged. */
   readonly divisor: number;
 }
 

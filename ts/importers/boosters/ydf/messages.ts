@@ -34,15 +34,15 @@ export interface ModelHeader {
 export interface DataColumn {
   readonly name: string;
   readonly type: number;
-  /** Of categorical columns: the count of categories, with 0, which stands for unknown ones. */
+  /** For categorical columns: the count of categories, with 0, which stands for unknown ones. */
   readonly categories: number;
   readonly isIntegerized: boolean;
   readonly mostFrequent: number;
-  /** Of categorical columns: the number of each text. */
+  /** For categorical columns: the number of each text. */
   readonly numbers: ReadonlyMap<string, number>;
-  /** Of discretized columns: the smallest number of each bin but the first. */
+  /** For discretized columns: the smallest number of each bin but the first. */
   readonly boundaries: readonly number[];
-  /** Of boolean columns: whether at least half of the training rows were true. */
+  /** For boolean columns: whether at least half of the training rows were true. */
   readonly isMostlyTrue: boolean;
 }
 
@@ -51,14 +51,14 @@ export interface TreesHeader {
   readonly shards: number;
   readonly trees: number;
   readonly format: string;
-  /** Of gradient boosted trees. */
+  /** For gradient boosted trees. */
   readonly loss: number;
   readonly initial: readonly number[];
   readonly treesPerIteration: number;
   readonly outputsLogits: boolean;
-  /** Of random forests. */
+  /** For random forests. */
   readonly winnerTakesAll: boolean;
-  /** Of isolation forests: the rows that each tree was grown from. */
+  /** For isolation forests: the rows that each tree was grown from. */
   readonly rowsPerTree: number;
 }
 

@@ -66,7 +66,7 @@ export interface GrownTrees {
   readonly passed: readonly number[];
   readonly failed: readonly number[];
   readonly roots: readonly number[];
-  /** Where the nodes and the leaves of each tree start, and the end of the last. */
+  /** The first node and the first leaf of each tree, and the end of the last. */
   readonly nodeStarts: readonly number[];
   readonly leafStarts: readonly number[];
 }

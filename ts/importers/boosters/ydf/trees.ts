@@ -21,7 +21,7 @@ interface NodeTest {
   readonly passesLeft: boolean;
 }
 
-/** What thresholds are compared with: a feature, or a sum of several. */
+/** The columns that thresholds are compared with: features, and sums of several. */
 interface ReadColumns {
   readonly columns: Column[];
   readonly categories: Map<number, readonly string[]>;
