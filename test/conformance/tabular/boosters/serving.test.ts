@@ -1,6 +1,6 @@
-// Models of XGBoost, LightGBM, CatBoost and YDF on a running server: names in a repository, metadata,
-// every request form, a matrix under any name, and the errors of files that cannot be served.
-// Source: docs/reference/boosters.md.
+// Models of XGBoost, LightGBM, CatBoost and YDF on a running server: names in a repository,
+// metadata, every request form, a matrix under any name, and the errors of files that cannot be
+// served. Source: docs/reference/boosters.md.
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
