@@ -145,6 +145,7 @@ const MODEL_FILES: Readonly<Record<string, string>> = {
   [TABULAR_PLATFORMS.xgboost]: 'model.ubj',
   [TABULAR_PLATFORMS.lightgbm]: 'model.txt',
   [TABULAR_PLATFORMS.catboost]: 'model.cbm',
+  [TABULAR_PLATFORMS.ydf]: 'model',
 };
 
 /**

@@ -116,7 +116,8 @@ test('backends and platforms', () => {
       'platform: "tensorrt_plans"',
       '1:11: platform: expected onnxruntime_onnx or onnx_onnxv1 or tensorflow_savedmodel or ' +
         'tensorflow_graphdef or spark_pipelinemodel or mleap_bundle or pmml_xml or ' +
-        'xgboost_booster or lightgbm_booster or catboost_booster or tensorrt_plan, ' +
+        'xgboost_booster or lightgbm_booster or catboost_booster or ydf_model or ' +
+        'tensorrt_plan, ' +
         'got "tensorrt_plans"',
     ],
     ['platform: "ensemble"', '1:11: platform: ensembles are not supported yet'],
