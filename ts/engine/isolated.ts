@@ -83,6 +83,12 @@ export interface IsolationOptions {
   readonly isolatesGpus?: boolean | undefined;
 }
 
+/** Backend -> why its models are never isolated. */
+const IN_SERVER: Readonly<Partial<Record<ModelSpec['backend'], string>>> = {
+  tabular: 'it is served as a plan of columns, which runs in the server',
+  ensemble: 'it is an ensemble, which runs in the server',
+};
+
 /** Returns whether --isolate treats the name as a keyword, not as a model's name. */
 const isWord = (name: string): boolean => name === ISOLATE_ALL || name === ISOLATE_NONE;
 
@@ -100,12 +106,13 @@ export function isolationGroup(
 ): string | undefined {
   const { mode, group } = spec.isolation ?? { mode: undefined, group: '' };
   const named = mode === 'process' || (!isWord(spec.name) && isolate.includes(spec.name));
-  if (spec.backend === 'tabular') {
+  const inServer = IN_SERVER[spec.backend];
+  if (inServer !== undefined) {
     if (!named) return undefined;
     throw new ServalError(
       ErrorCode.InvalidArgument,
-      `model '${spec.name}': expected no isolation, got 'process': it is served as a plan of ` +
-        'columns, which runs in the server; models that ONNX Runtime runs can be isolated',
+      `model '${spec.name}': expected no isolation, got 'process': ${inServer}; ` +
+        'models that ONNX Runtime runs can be isolated',
     );
   }
   if (named) return group;

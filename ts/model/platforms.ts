@@ -11,6 +11,9 @@ export const TABULAR_PLATFORMS = {
   ydf: 'ydf_model',
 } as const;
 
+/** Platform and backend of models that run other models as their steps. */
+export const ENSEMBLE_PLATFORM = 'ensemble';
+
 /**
  * Handling of a model that fails its file's verification records: the load fails, the log warns, or
  * nothing is checked.

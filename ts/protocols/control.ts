@@ -67,8 +67,8 @@ export interface ModelControl extends SharedMemoryControl {
    */
   load(request: LoadModelRequest): Promise<void>;
   /**
-   * Settles when no version of it serves any more. Errors: ModelNotReady outside explicit mode;
-   * ModelNotFound.
+   * Settles when no version of it serves any more. `unloadDependents`: with an ensemble, the steps
+   * that were loaded with it, too. Errors: ModelNotReady outside explicit mode; ModelNotFound.
    */
   unload(model: string, unloadDependents: boolean): Promise<void>;
   /**

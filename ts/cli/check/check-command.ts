@@ -7,14 +7,13 @@ import { createEngine, type Engine } from '../../engine/engine.js';
 import { checkCacheFolder } from '../../importers/run/cache-folder.js';
 import { engineOptions, importingControl, keptAlive } from '../../library/open-model.js';
 import { SYSTEM_CLOCK } from '../../models/registry/clock.js';
-import type { DesiredModel } from '../../models/registry/desired.js';
 import { Loads } from '../../models/registry/loads.js';
-import { indexVersions, newServable } from '../../models/registry/servables.js';
 import { DesiredModels, type Desired } from '../../models/registry/sources/desired-models.js';
 import { ExplicitModels } from '../../models/registry/sources/explicit-models.js';
 import { Places } from '../../models/registry/sources/places.js';
 import { warmUpWith } from '../../models/warmup/index.js';
 import { asUsage } from '../usage.js';
+import { checkedModels } from './check-models.js';
 import { checkText, type CheckedVersion, type CheckReport } from './check-report.js';
 
 const EXIT_FAILED = 1;
@@ -62,7 +61,7 @@ async function checked(desired: Desired, config: Config): Promise<CheckReport> {
   const alive = keptAlive();
   try {
     const loads = loadsOf(engine, config);
-    for (const model of desired.models) models.push(...(await checkedModel(model, loads)));
+    models.push(...(await checkedModels(desired.models, loads)));
   } finally {
     engine.close();
     clearInterval(alive);
@@ -89,29 +88,4 @@ function loadsOf(engine: Engine, config: Config): Loads {
     places: undefined,
     isWanted: () => true,
   });
-}
-
-async function checkedModel(model: DesiredModel, loads: Loads): Promise<readonly CheckedVersion[]> {
-  const { name, versions, problem = '' } = model;
-  if (versions.length === 0) {
-    const reason = problem || 'no version found';
-    return [{ name, version: '', ok: false, format: '', path: '', reason, signatures: [] }];
-  }
-  const results: CheckedVersion[] = [];
-  for (const one of indexVersions(model)) {
-    const before = newServable(one);
-    const after = before.state === 'END' ? before : { ...before, ...(await loads.load(before)) };
-    const { version, format, spec } = one.desired;
-    results.push({
-      name,
-      version,
-      ok: after.state === 'AVAILABLE',
-      format: after.loaded?.found?.format ?? format,
-      path: spec.path ?? '',
-      reason: after.errorMessage,
-      signatures: after.loaded?.signatures ?? [],
-    });
-    if (after.loaded !== undefined) await loads.unload(after);
-  }
-  return results;
 }

@@ -17,8 +17,7 @@ export const TRITON_FIELDS: FieldTable = {
     batch_output: RAGGED,
     ...works('optimization', 'dynamic_batching'),
     sequence_batching: notYet('sequences and their state are not supported yet', true),
-    ensemble_scheduling: notYet('ensembles are not supported yet', true),
-    ...works('instance_group', 'default_model_filename'),
+    ...works('ensemble_scheduling', 'instance_group', 'default_model_filename'),
     cc_model_filenames: noEffect('the file does not depend on the compute capability'),
     metric_tags: noEffect('metrics have the labels model and version'),
     ...works('parameters', 'model_warmup'),
@@ -101,6 +100,18 @@ export const TRITON_FIELDS: FieldTable = {
     profile: notHere('expected none: only TensorRT engines have profiles'),
     passive: notYet('passive instances are not supported yet'),
     host_policy: noEffect('bind the process with taskset or numactl'),
+  },
+  ModelEnsembling: {
+    ...works('step'),
+    max_inflight_requests: noEffect(
+      'it limits the responses of decoupled models, which are not supported yet',
+    ),
+  },
+  'ModelEnsembling.Step': {
+    ...works('model_name'),
+    model_version: worksBut('-1: the newest; unlike in Triton, it may not be left out'),
+    ...works('input_map', 'output_map'),
+    model_namespace: notYet('namespaces of models are not supported yet'),
   },
   ModelParameter: works('string_value'),
   ModelWarmup: works('name', 'batch_size', 'inputs', 'count'),

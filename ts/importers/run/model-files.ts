@@ -18,8 +18,11 @@ import type { ImportedFormat } from '../plan/imported.js';
 /** A tabular model; the format of an archive or a booster is determined when it is loaded. */
 export type TabularFormat = ImportedFormat | 'archive' | 'booster';
 
-/** `tensorflow`: SavedModel, session bundle or GraphDef, determined when it is loaded. */
-export type ModelFormat = 'onnx' | 'tensorflow' | TabularFormat | 'plan' | 'null';
+/**
+ * `tensorflow`: SavedModel, session bundle or GraphDef, determined when it is loaded. `ensemble`
+ * and `null`: models without files.
+ */
+export type ModelFormat = 'onnx' | 'tensorflow' | TabularFormat | 'plan' | 'ensemble' | 'null';
 
 export interface ModelFile {
   readonly format: ModelFormat;

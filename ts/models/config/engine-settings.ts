@@ -21,6 +21,7 @@ import { openInputs, tensorrtProfiles } from './tensorrt-profiles.js';
 import { read } from '../../protobuf/schema.js';
 import type { MessageValue } from '../../protobuf/schema.js';
 import { isFil } from './boosters/fil.js';
+import { isEnsemble } from './ensembles/steps.js';
 import { optionName } from './runtime-options.js';
 import { ANY_ROWS, isTrue, parameter } from './parameters.js';
 import { NULL_BACKEND } from './triton-checks.js';
@@ -56,6 +57,7 @@ export function engineSettings(
   defaultMaxBatchSize = 0,
 ): Partial<ModelSpec> {
   const isNull = read.text(config, 'backend') === NULL_BACKEND;
+  if (isEnsemble(config)) return ensembleSettings(config, labels);
   return {
     ...batchSettings(config, defaultMaxBatchSize),
     ...queueSettings(config),
@@ -348,12 +350,40 @@ export function tensorDims(
   };
 }
 
+/**
+ * Settings of an ensemble, without its steps: they are bound when their models are loaded. It is
+ * not batched itself, since its steps are.
+ */
+function ensembleSettings(
+  config: TritonConfig,
+  labels: ReadonlyMap<string, readonly string[]>,
+): Partial<ModelSpec> {
+  const tensors = (list: string, optional: boolean): readonly TensorInfo[] =>
+    read
+      .children(config, list)
+      .filter((tensor) => read.bool(tensor, 'optional') === optional)
+      .map((tensor) => ownTensor(tensor, config));
+  const optionalInputs = tensors('input', true);
+  return {
+    ...batchSettings(config, 0),
+    ...tensorSettings(config, labels),
+    ...(isTrue(parameter(config, 'extended_v2')) ? { extendedV2: true } : {}),
+    backend: 'ensemble',
+    ensembleSignature: {
+      name: DEFAULT_SIGNATURE,
+      inputs: tensors('input', false),
+      outputs: tensors('output', false),
+      ...(optionalInputs.length > 0 && { optionalInputs }),
+    },
+  };
+}
+
 /** The null backend serves the model that the configuration describes. */
 function nullSettings(config: TritonConfig): Partial<ModelSpec> {
   const mode = parameter(config, 'mode');
   const delayUs = parameter(config, 'delay_us');
   const tensors = (list: string): readonly TensorInfo[] =>
-    read.children(config, list).map((tensor) => nullTensor(tensor, config));
+    read.children(config, list).map((tensor) => ownTensor(tensor, config));
   return {
     backend: 'null',
     nullMode: mode === 'delay' || mode === 'fail' ? mode : 'echo',
@@ -366,7 +396,7 @@ function nullSettings(config: TritonConfig): Partial<ModelSpec> {
   };
 }
 
-function nullTensor(tensor: MessageValue, config: TritonConfig): TensorInfo {
+function ownTensor(tensor: MessageValue, config: TritonConfig): TensorInfo {
   const { dims, modelDims } = tensorDims(tensor, config);
   const shape = modelDims.length === 0 ? dims : modelDims;
   return {

@@ -11,6 +11,7 @@ import {
 import { MODEL_CONFIG } from '../../protobuf/generated/model-config.js';
 import { echo, meant, visible } from '../../base/text.js';
 import { FIL_BACKEND, FIL_PARAMETER_RULES, filProblems } from './boosters/fil.js';
+import { ensembleNotes } from './ensembles/checks.js';
 import { fieldNotes } from './field-notes.js';
 import { CHECKSUM_AGENT, agentsOf, checksumProblem } from './files/checksums.js';
 import type { FieldRow } from '../../config/peers/field-row.js';
@@ -23,7 +24,7 @@ import {
   TENSOR_RANK_MAX,
   UINT32_MAX,
 } from '../../base/limits.js';
-import { TABULAR_PLATFORMS } from '../../model/platforms.js';
+import { ENSEMBLE_PLATFORM, TABULAR_PLATFORMS } from '../../model/platforms.js';
 import { read } from '../../protobuf/schema.js';
 import type { Places } from '../../protobuf/decode-notes.js';
 import type { MessageValue } from '../../protobuf/schema.js';
@@ -41,6 +42,7 @@ const BACKENDS: Readonly<Record<string, readonly string[]>> = {
   [TABULAR_BACKEND]: Object.values(TABULAR_PLATFORMS),
   [TENSORRT_BACKEND]: ['tensorrt_plan'],
   [FIL_BACKEND]: [TABULAR_PLATFORMS.xgboost, TABULAR_PLATFORMS.lightgbm],
+  [ENSEMBLE_PLATFORM]: [ENSEMBLE_PLATFORM],
   [NULL_BACKEND]: [],
 };
 const IMAGE_DIMS = 3;
@@ -72,6 +74,7 @@ export function checkTritonConfig(
   check.accelerators();
   check.parameters();
   check.agents();
+  check.ensemble(folderName);
   return check;
 }
 
@@ -119,9 +122,7 @@ class Check {
         .join(', ');
       this.#problem(config, 'backend', `expected one of ${known}, got ${echo(backend)}`);
     }
-    if (platform === 'ensemble') {
-      this.#unsupported(config, 'platform', 'ensembles are');
-    } else if (platform !== '' && platforms !== undefined && !platforms.includes(platform)) {
+    if (platform !== '' && platforms !== undefined && !platforms.includes(platform)) {
       const expected = platforms.join(' or ') || `none with backend ${backend}`;
       this.#problem(config, 'platform', `expected ${expected}, got ${echo(platform)}`);
     }
@@ -276,6 +277,13 @@ class Check {
         const text = checksumProblem(key, sum);
         if (text !== '') this.#problem(agent, 'parameters', text);
       }
+    }
+  }
+
+  ensemble(folderName: string | undefined): void {
+    for (const { kind, of, name, text, index } of ensembleNotes(this.#config, folderName)) {
+      if (kind === 'warning') this.#warn(of, name, text);
+      else this.#problem(of, name, text, index);
     }
   }
 

@@ -19,7 +19,8 @@ import { read } from '../../protobuf/schema.js';
 import type { MessageValue } from '../../protobuf/schema.js';
 import { NULL_BACKEND, TENSORRT_BACKEND, TABULAR_BACKEND } from './triton-checks.js';
 import { configTypeOf } from '../../model/datatype.js';
-import { TABULAR_PLATFORMS } from '../../model/platforms.js';
+import { ENSEMBLE_PLATFORM, TABULAR_PLATFORMS } from '../../model/platforms.js';
+import { isEnsemble } from './ensembles/steps.js';
 import { takesModelsTensors } from './triton-config.js';
 import type { TritonConfig } from './types.js';
 import type { ConfigProblem } from '../../protobuf/problem.js';
@@ -159,6 +160,7 @@ export function completeConfig(
   auto: AutoComplete,
 ): TritonConfig {
   const written = config ?? {};
+  if (isEnsemble(written)) return completeEnsemble(name, written);
   const isNull = read.text(written, 'backend') === NULL_BACKEND;
   const { platform = 'onnxruntime_onnx' } = auto;
   const maxBatchSize = maxBatchSizeOf(config, loaded, auto);
@@ -182,6 +184,17 @@ export function completeConfig(
     instance_group: instanceGroups(name, written, loaded, auto.instances ?? 1),
     default_model_filename:
       read.text(written, 'default_model_filename') || (isNull ? '' : (MODEL_FILES[platform] ?? '')),
+  };
+  return withDefaults(complete, MODEL_CONFIG) as TritonConfig;
+}
+
+/** As Triton completes one: without instances, optimization and a file of its own. */
+function completeEnsemble(name: string, written: MessageValue): TritonConfig {
+  const complete = {
+    ...written,
+    name,
+    platform: ENSEMBLE_PLATFORM,
+    version_policy: versionPolicy(written),
   };
   return withDefaults(complete, MODEL_CONFIG) as TritonConfig;
 }

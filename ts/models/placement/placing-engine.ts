@@ -48,6 +48,7 @@ export interface DriverProbe {
 export function placingEngine(engine: EngineControl, options: PlacingOptions): EngineControl {
   const machine = new Machine(options);
   const load = async (spec: ModelSpec): Promise<LoadedModel> => {
+    if (spec.backend === 'ensemble') return engine.load(spec); // its steps have devices
     if (spec.tensorRt !== undefined) {
       refuseGraphs(spec.providers ?? []);
       const { loadTensorRt } = await import('./tensorrt/load.js');

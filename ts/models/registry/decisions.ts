@@ -10,6 +10,8 @@ import type { Servable } from './snapshot-build.js';
 export interface RegistryView {
   readonly wanted: Wanted;
   readonly servables: Servables;
+  /** Ensembles whose steps are still moving. Absent: none. */
+  readonly waiting?: ReadonlySet<string>;
   /** The server is shutting down: no load begins. */
   readonly draining: boolean;
 }
@@ -85,7 +87,10 @@ export function isSettled(view: RegistryView, { names, retries }: Awaited): bool
   const moves = ({ state }: Servable): boolean =>
     state === 'LOADING' || state === 'UNLOADING' || (begins && state === 'START');
   return !names.some(
-    (name) => view.servables.of(name).some(moves) || (begins && retries && retryAtMs.has(name)),
+    (name) =>
+      view.servables.of(name).some(moves) ||
+      (begins && view.waiting?.has(name)) ||
+      (begins && retries && retryAtMs.has(name)),
   );
 }
 

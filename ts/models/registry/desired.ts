@@ -8,6 +8,7 @@ import {
   placementOf,
   tensorRtOf,
 } from '../config/engine-settings.js';
+import { ensembleSteps, isEnsemble, type EnsembleStep } from '../config/ensembles/steps.js';
 import { isTrue } from '../config/parameters.js';
 import { read } from '../../protobuf/schema.js';
 import type { BatchingParameters } from '../../model/batching-parameters.js';
@@ -41,6 +42,8 @@ export interface DesiredVersion {
   readonly problem?: string | undefined;
   /** Set if the version loads with its first request. */
   readonly demand?: DemandRules | undefined;
+  /** The steps of an ensemble; `spec` has them once they are bound to loaded versions. */
+  readonly ensemble?: readonly EnsembleStep[] | undefined;
 }
 
 /** When a version that loads on demand may leave for another one. */
@@ -85,7 +88,9 @@ export function desiredModel(
 ): DesiredModel {
   const { config, problem } = model.config;
   const configRevision = revisionOf(config) + (model.config.schema?.revision ?? '');
-  const demand = demandOf(config, settings.loadMode);
+  const ensemble = isEnsemble(config) ? ensembleSteps(config) : undefined;
+  // An ensemble is loaded with its steps.
+  const demand = ensemble === undefined ? demandOf(config, settings.loadMode) : undefined;
   const versions = model.versions.map(
     (one): DesiredVersion => ({
       version: one.version,
@@ -98,6 +103,7 @@ export function desiredModel(
       config,
       problem: problem || one.problem || undefined,
       ...(demand && { demand }),
+      ...(ensemble && { ensemble }),
     }),
   );
   // A configuration error explains more than the missing files that result from it.
@@ -122,6 +128,12 @@ function demandOf(
 function specOf(model: FoundModel, found: FoundVersion, settings: SpecSettings): ModelSpec {
   const { config, classLabels } = model.config;
   const { version, path } = found;
+  if (config !== undefined && isEnsemble(config)) {
+    const { execMode, inlineUsMax, queueRequestsMax } = settings.model;
+    const own = engineSettings(config, classLabels);
+    const of = { name: model.name, version, path, backend: 'ensemble' } as const;
+    return { ...of, execMode, inlineUsMax, queueRequestsMax, ...own };
+  }
   return {
     name: model.name,
     version,

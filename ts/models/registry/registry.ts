@@ -11,6 +11,7 @@ import { SYSTEM_CLOCK, type Clock } from './clock.js';
 import { isSettled, isWanted, nextRetryMs, nextActions, whenToPublish } from './decisions.js';
 import type { Awaited, DecisionRules, RegistryView } from './decisions.js';
 import type { DesiredModel } from './desired.js';
+import { Ensembles } from './ensembles/ensembles.js';
 import { indexModels, Servables, type Wanted } from './servables.js';
 import type { LifecycleAction, Transition } from './lifecycle.js';
 import type { LoadLine } from './load-line.js';
@@ -69,7 +70,11 @@ export class Registry {
   #isDue = false;
   /** Unloads that begin after the due snapshot is published and acknowledged. */
   #unloadsDue: LifecycleAction[] = [];
-  #wanted: Wanted = { models: new Map(), versions: new Map() };
+  readonly #ensembles: Ensembles;
+  /** As the last reconcile() gave it. */
+  #desired: Wanted = { models: new Map(), versions: new Map() };
+  /** The same, with ensembles bound to the loaded versions of their steps. */
+  #wanted = this.#desired;
   #cancelRetry: (() => void) | undefined;
   #started = false;
   #draining = false;
@@ -88,6 +93,7 @@ export class Registry {
       loadRetryMs: options.loadRetryMs ?? 0,
     };
     this.#servables = new Servables(this.#rules);
+    this.#ensembles = new Ensembles(this.#servables);
     this.#loads = new Loads({
       engine,
       logger,
@@ -224,16 +230,22 @@ export class Registry {
   }
 
   get #view(): RegistryView {
-    return { wanted: this.#wanted, servables: this.#servables, draining: this.#draining };
+    return {
+      wanted: this.#wanted,
+      servables: this.#servables,
+      waiting: this.#ensembles.waiting,
+      draining: this.#draining,
+    };
   }
 
   #want(models: readonly DesiredModel[]): void {
-    const before = this.#wanted;
-    this.#wanted = indexModels(models, before);
-    const names = new Set([...before.models.keys(), ...this.#wanted.models.keys()]);
+    const before = this.#desired;
+    this.#desired = indexModels(models, before);
+    const names = new Set([...before.models.keys(), ...this.#desired.models.keys()]);
     for (const name of [...names].sort()) {
-      if (before.models.get(name) !== this.#wanted.models.get(name)) this.#servables.touch(name);
+      if (before.models.get(name) !== this.#desired.models.get(name)) this.#servables.touch(name);
     }
+    this.#wanted = this.#ensembles.want(this.#desired);
     this.#loads.endPreparations();
   }
 
@@ -242,12 +254,9 @@ export class Registry {
    * burst together with the changes of the next milliseconds.
    */
   #pump(now: boolean): void {
-    const next = (): readonly LifecycleAction[] =>
-      nextActions(this.#view, this.#rules, this.#clock.nowMs());
-    for (let round = next(); round.length > 0; round = next()) {
-      this.#isDue = true;
-      for (const action of round) this.#apply(action);
-    }
+    do {
+      this.#applyActions();
+    } while (this.#rebind());
     this.#servables.dirty.clear();
     const idle = this.#servables.loading + this.#servables.unloading === 0;
     if (idle && !this.#started) [this.#started, this.#isDue] = [true, true];
@@ -259,6 +268,23 @@ export class Registry {
     }
     this.#armRetry();
     this.#settleWaiters();
+  }
+
+  #applyActions(): void {
+    const next = (): readonly LifecycleAction[] =>
+      nextActions(this.#view, this.#rules, this.#clock.nowMs());
+    for (let round = next(); round.length > 0; round = next()) {
+      this.#isDue = true;
+      for (const action of round) this.#apply(action);
+    }
+  }
+
+  /** Binds ensembles again whose steps have changed; returns whether one then differs. */
+  #rebind(): boolean {
+    if (!this.#ensembles.rebind(this.#servables.dirty)) return false;
+    this.#isDue = true;
+    this.#loads.endPreparations();
+    return true;
   }
 
   #apply(action: LifecycleAction): void {

@@ -113,9 +113,9 @@ export function createModelControl(parts: ModelControlParts): ModelControl {
       const { openApiText } = await import('../openapi/document.js');
       return openApiText(servalVersion(), registry.snapshot, model);
     },
-    async unload(model) {
+    async unload(model, unloadDependents) {
       requireExplicit();
-      await source.unload(model);
+      await source.unload(model, unloadDependents);
     },
     async reloadModels(config) {
       const { models, problems } = readModelServerConfig(config);

@@ -45,6 +45,7 @@ const PLATFORMS_OF: Readonly<Record<ModelFormat, readonly string[]>> = {
     ...['xgboost', TABULAR_PLATFORMS.xgboost, 'lightgbm', TABULAR_PLATFORMS.lightgbm],
     ...['catboost', TABULAR_PLATFORMS.catboost],
   ],
+  ensemble: [],
   null: [],
 };
 

@@ -160,6 +160,6 @@ export function unservedText(model: FoundModel | undefined): string {
 }
 
 /** Whether explicit mode loads it only on request. */
-function isFromRepository(model: FoundModel): boolean {
+export function isFromRepository(model: FoundModel): boolean {
   return model.source === 'repository';
 }

@@ -4,10 +4,11 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ModelControlSettings } from '../../../config/config.js';
 import { ErrorCode, ServalError } from '../../../base/errors.js';
+import { ensembleSteps } from '../../config/ensembles/steps.js';
 import { tritonConfigFromJson } from '../../config/triton-config.js';
 import type { TritonConfigResult } from '../../config/triton-config.js';
 import { foundConfig } from './repository.js';
-import type { FoundConfig } from './scan.js';
+import type { FoundConfig, FoundModel } from './scan.js';
 import { UploadFolders } from './upload-folders.js';
 
 /** Contents of a load call that replace the repository's files. */
@@ -39,6 +40,8 @@ export class ExplicitModels {
   readonly #overrides = new Map<string, TakenOverride>();
   /** Set by load and unload calls; overrides the settings. */
   readonly #requested = new Map<string, boolean>();
+  /** Models that were loaded only because an ensemble names them. */
+  readonly #asSteps = new Set<string>();
   /** Name -> versions that served when the model was unloaded. */
   readonly #unloaded = new Map<string, readonly string[]>();
 
@@ -117,16 +120,63 @@ export class ExplicitModels {
   load(name: string, override: TakenOverride | undefined): string | undefined {
     const before = this.#overrides.get(name);
     this.#requested.set(name, true);
+    this.#asSteps.delete(name);
     this.#unloaded.delete(name);
     if (override === undefined) this.#overrides.delete(name);
     else this.#overrides.set(name, override);
     return before?.folder;
   }
 
+  /**
+   * Makes the models that an ensemble names desired, and those that they name, if they are not yet;
+   * returns their names. Models that are not found are left out: the ensemble's own load reports
+   * them. `desired`: the accepted model if it is desired. `accept`: scans a model and accepts it;
+   * undefined if it does not exist. Source: core/src/model_repository_manager.cc PollModels.
+   */
+  async loadSteps(
+    ensemble: FoundModel,
+    desired: (name: string) => FoundModel | undefined,
+    accept: (name: string) => Promise<FoundModel | undefined>,
+  ): Promise<readonly string[]> {
+    const names = new Set(stepModels(ensemble));
+    for (const name of names) {
+      const known = name === ensemble.name ? ensemble : desired(name);
+      const model = known ?? (await accept(name));
+      if (model !== undefined && known === undefined) {
+        this.load(name, undefined);
+        this.#asSteps.add(name);
+      }
+      for (const step of model === undefined ? [] : stepModels(model)) names.add(step);
+    }
+    names.delete(ensemble.name);
+    return [...names];
+  }
+
+  /**
+   * The models that are unloaded together with this one: its steps that no call and no setting
+   * loaded and no other desired ensemble names, and theirs. Source: core's RemoveNodes.
+   */
+  dependents(name: string, desired: readonly FoundModel[]): readonly string[] {
+    const byName = new Map(desired.map((model) => [model.name, model]));
+    const gone = new Set([name]);
+    for (const one of gone) {
+      const model = byName.get(one);
+      for (const step of model === undefined ? [] : stepModels(model)) {
+        const isUsed = desired.some(
+          (other) => !gone.has(other.name) && stepModels(other).includes(step),
+        );
+        if (this.#asSteps.has(step) && !isUsed) gone.add(step);
+      }
+    }
+    gone.delete(name);
+    return [...gone];
+  }
+
   /** Makes the model no longer desired; returns the same as load(). */
   unload(name: string, versions: readonly string[]): string | undefined {
     const before = this.#overrides.get(name);
     this.#requested.set(name, false);
+    this.#asSteps.delete(name);
     this.#overrides.delete(name);
     if (versions.length > 0) this.#unloaded.set(name, versions);
     return before?.folder;
@@ -144,6 +194,10 @@ export class ExplicitModels {
   removeAbandoned(): Promise<number> {
     return this.#uploads.removeAbandoned();
   }
+}
+
+function stepModels({ config }: FoundModel): readonly string[] {
+  return ensembleSteps(config.config).map(({ model }) => model);
 }
 
 export function overridingConfig(override: TakenOverride, folder: string): Promise<FoundConfig> {

@@ -9,12 +9,18 @@ import type { ModelEntry } from '../../config/types.js';
 import { SYSTEM_CLOCK, type Clock } from '../clock.js';
 import type { Registry } from '../registry.js';
 import { findModel } from '../snapshot-build.js';
-import { DesiredModels, sameDesired, notFound, unservedText } from './desired-models.js';
+import {
+  DesiredModels,
+  isFromRepository,
+  notFound,
+  sameDesired,
+  unservedText,
+} from './desired-models.js';
 import type { Desired, SourceConfig } from './desired-models.js';
 import { ExplicitModels, type ModelOverride } from './explicit-models.js';
 import { Places } from './places.js';
 import { Problems } from './problems.js';
-import { wrongWith } from './scan.js';
+import { wrongWith, type FoundModel } from './scan.js';
 import { isWatched } from './start-faults.js';
 import { Watcher, type Watched } from './watcher.js';
 
@@ -155,6 +161,11 @@ export class ModelSource {
    */
   async firstLook(): Promise<void> {
     await this.#places.firstLook();
+    if (this.#config.control.mode === 'explicit') {
+      for (const model of this.#places.seen.found) {
+        if (this.#isWanted(model)) await this.#loadSteps(model);
+      }
+    }
     this.#looks += 1;
   }
 
@@ -194,34 +205,46 @@ export class ModelSource {
   }
 
   /**
-   * Loads the model as it is on disk now; settles when it serves. Errors: InvalidArgument (config,
+   * Loads the model as it is on disk now, and the steps of an ensemble that are not loaded; settles
+   * when it serves. Errors: InvalidArgument (config,
    * files); ModelNotFound; ModelInvalid or the load's own error: versions that served before still
    * do.
    */
   async load(name: string, override?: ModelOverride): Promise<void> {
-    const unused = await this.#watcher.exclusive(() => this.#beginLoad(name, override));
-    await this.#registry.whenSettled([name], true);
+    const { names, unused } = await this.#watcher.exclusive(() => this.#beginLoad(name, override));
+    await this.#registry.whenSettled(names, true);
     await this.#explicit.removeFolder(unused);
     this.#requireServed(name, ErrorCode.ModelNotReady, 'it was unloaded in the meantime');
   }
 
-  /** Settles when no version of the model serves any more. Errors: ModelNotFound. */
-  async unload(name: string): Promise<void> {
-    const unused = await this.#watcher.exclusive(async () => {
+  /**
+   * Settles when no version of the model serves any more. `dependents`: with an ensemble, the steps
+   * that were loaded with it, too. Errors: ModelNotFound.
+   */
+  async unload(name: string, dependents = false): Promise<void> {
+    const { names, unused } = await this.#watcher.exclusive(async () => {
       const served = findModel(this.#registry.snapshot, name);
       const listed = served !== undefined || (await this.list('')).some((one) => one.name === name);
       if (!listed) throw notFound(name, this.#places.seen);
-      const versions = served?.versions.filter((one) => one.state !== 'END') ?? [];
-      const folder = this.#explicit.unload(
-        name,
-        versions.map((one) => one.version),
-      );
-      this.#places.forgetBrought(name);
+      const desired = this.#places.seen.found.filter((model) => this.#isWanted(model));
+      const all = [name, ...(dependents ? this.#explicit.dependents(name, desired) : [])];
+      const folders = all.map((one) => this.#beginUnload(one));
       void this.#apply([]);
-      return folder;
+      return { names: all, unused: folders };
     });
-    await this.#registry.whenSettled([name]);
-    await this.#explicit.removeFolder(unused);
+    await this.#registry.whenSettled(names);
+    for (const folder of unused) await this.#explicit.removeFolder(folder);
+  }
+
+  #beginUnload(name: string): string | undefined {
+    const versions = findModel(this.#registry.snapshot, name)?.versions ?? [];
+    const live = versions.filter((one) => one.state !== 'END');
+    const folder = this.#explicit.unload(
+      name,
+      live.map((one) => one.version),
+    );
+    this.#places.forgetBrought(name);
+    return folder;
   }
 
   /**
@@ -289,8 +312,12 @@ export class ModelSource {
     }));
   }
 
-  async #beginLoad(name: string, override: ModelOverride | undefined): Promise<string | undefined> {
+  async #beginLoad(
+    name: string,
+    override: ModelOverride | undefined,
+  ): Promise<{ readonly names: readonly string[]; readonly unused: string | undefined }> {
     const taken = override && (await this.#explicit.prepare(name, override));
+    let found: FoundModel;
     try {
       const { model, put } = await this.#places.find(name, taken);
       if (!model.readable || model.versions.length === 0) {
@@ -298,13 +325,35 @@ export class ModelSource {
         throw new ServalError(ErrorCode.ModelInvalid, text);
       }
       put();
+      found = model;
     } catch (error) {
       await this.#explicit.removeFolder(taken?.folder);
       throw error;
     }
     const unused = this.#explicit.load(name, taken);
-    void this.#apply([name]);
-    return unused;
+    const names = [name, ...(await this.#loadSteps(found))];
+    void this.#apply(names);
+    return { names, unused };
+  }
+
+  #loadSteps(ensemble: FoundModel): Promise<readonly string[]> {
+    const desired = (name: string): FoundModel | undefined =>
+      this.#places.seen.found.find((one) => one.name === name && this.#isWanted(one));
+    const accept = async (name: string): Promise<FoundModel | undefined> => {
+      try {
+        const { model, put } = await this.#places.find(name, undefined);
+        put();
+        return model;
+      } catch (error) {
+        if (error instanceof ServalError && error.code === ErrorCode.ModelNotFound) return undefined;
+        throw error;
+      }
+    };
+    return this.#explicit.loadSteps(ensemble, desired, accept);
+  }
+
+  #isWanted(model: FoundModel): boolean {
+    return this.#explicit.isWanted(model.name, isFromRepository(model));
   }
 
   #watched(): readonly Watched[] {

@@ -7,6 +7,7 @@ import { ONNX_FILE, TENSORRT_FILE, TRITON_CONFIG_FILE } from '../../../base/file
 import { invalidArgument } from '../../../base/errors.js';
 import { MODELS_MAX } from '../../../base/limits.js';
 import { echo } from '../../../base/text.js';
+import { ENSEMBLE_PLATFORM } from '../../../model/platforms.js';
 import { read } from '../../../protobuf/schema.js';
 import { readConfigText } from '../../../protobuf/text-format.js';
 import { readLabels } from '../../config/files/label-file.js';
@@ -20,6 +21,7 @@ import { filFile, isFil } from '../../config/boosters/fil.js';
 import { MODEL_SETTINGS_FILE } from '../../config/boosters/mlserver.js';
 import { findModelSettings, type FoundSettings } from '../../config/boosters/mlserver-files.js';
 import { NULL_BACKEND, TENSORRT_BACKEND } from '../../config/triton-checks.js';
+import { isEnsemble } from '../../config/ensembles/steps.js';
 import { parseTritonConfig, versionPolicyOf } from '../../config/triton-config.js';
 import type { TritonConfigResult } from '../../config/triton-config.js';
 import type { TritonConfig } from '../../config/types.js';
@@ -373,7 +375,7 @@ function digest(parts: readonly string[]): string {
 
 /** Returns undefined if versions have no file. */
 function configuredFile(config: TritonConfig | undefined): string | undefined {
-  if (config?.['backend'] === NULL_BACKEND) return undefined;
+  if (config?.['backend'] === NULL_BACKEND || isEnsemble(config)) return undefined;
   const isTensorRt = configuredPlatform(config) === TENSORRT_PLATFORM;
   const own = config !== undefined && isFil(config) ? filFile(config) : undefined;
   const standard = own ?? (isTensorRt ? TENSORRT_FILE : ONNX_FILE);
@@ -385,6 +387,7 @@ function configuredPlatform(config: TritonConfig | undefined): string {
   const platform = read.text(config ?? {}, 'platform');
   if (platform !== '') return platform;
   if (isFil(config)) return ANY_BOOSTER;
+  if (isEnsemble(config)) return ENSEMBLE_PLATFORM;
   return read.text(config ?? {}, 'backend') === TENSORRT_BACKEND ? TENSORRT_PLATFORM : '';
 }
 

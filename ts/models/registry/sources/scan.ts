@@ -21,7 +21,7 @@ import {
   type ModelFormat,
 } from '../../../importers/run/model-files.js';
 import type { TabularImporterSpec } from '../../../model/engine-api.js';
-import { VERIFICATION_MODES } from '../../../model/platforms.js';
+import { ENSEMBLE_PLATFORM, VERIFICATION_MODES } from '../../../model/platforms.js';
 import type { VersionPolicy } from '../../../model/version-policy.js';
 import { chooseVersions } from '../../../model/version-policy.js';
 
@@ -229,7 +229,7 @@ async function scanVersion(
     const isRemoved = await isGone(folder, names);
     return isRemoved ? undefined : scan.before.find((one) => one.version === version);
   }
-  if (modelFile === undefined) return scanFolder(version, folder);
+  if (modelFile === undefined) return scanFolder(version, folder, platform);
   const file = findModelFile(names, modelFile, platform);
   if (file !== undefined) return scanFile(version, folder, file, scan, problems, names);
   const onnx = names.find((file) => extname(file) === MODEL_EXTENSION);
@@ -336,17 +336,15 @@ export function schemaBeside(
   return has ? { schema: join(folder, SCHEMA_FILE) } : {};
 }
 
-async function scanFolder(version: string, folder: string): Promise<FoundVersion> {
+/** A version without a file. */
+async function scanFolder(
+  version: string,
+  folder: string,
+  platform: string,
+): Promise<FoundVersion> {
   const revision = await fingerprint(folder);
-  return {
-    version,
-    folder,
-    path: folder,
-    format: 'null',
-    platform: '',
-    revision,
-    problem: '',
-  };
+  const format = platform === ENSEMBLE_PLATFORM ? 'ensemble' : 'null';
+  return { version, folder, path: folder, format, platform, revision, problem: '' };
 }
 
 /** Stands for a model whose folder cannot be read. */
