@@ -55,6 +55,7 @@ class EnsembleModel final : public BackendModel {
     return std::make_unique<EnsembleScratch>(plan_, budget_);
   }
 
+  // Hot path: run (ensembles).
   Status run(uint32_t, std::span<const TensorView> inputs, std::span<const uint32_t> output_indices,
              BackendScratch& scratch, const RunOptions& options) override {
     auto& work = static_cast<EnsembleScratch&>(scratch);

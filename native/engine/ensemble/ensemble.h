@@ -1,6 +1,6 @@
 // Ensembles: a model whose run is a graph of runs of other models. Tensors pass between steps as
 // views; a step that is batched with other requests, runs on a device or in another process goes
-// through its model's queue.
+// through its model's queue. Made by the control plane; runs on any thread.
 #pragma once
 
 #include <memory>

@@ -36,7 +36,7 @@ struct EnsemblePlan {
 };
 
 // Whether requests of a model go through its queue although a thread waits for them: to be batched,
-// because runs change its state, because it runs on a device or in a process of its own.
+// because runs change its state, because it runs on a device or in a separate process.
 bool runs_in_queue(Model& model);
 
 // `models[i]`: the model of step i. Errors: model_invalid naming the step: an input or output that

@@ -56,6 +56,7 @@ void StepCall::release() {
   replica_->give_scratch(std::move(scratch_));
 }
 
+// Hot path: decode (ensembles).
 Status decode_step(const StepCall& call, const Model& model, Arena& arena,
                    DecodedRequest& decoded) {
   decoded.clear();
@@ -67,6 +68,7 @@ Status decode_step(const StepCall& call, const Model& model, Arena& arena,
   return {};
 }
 
+// Hot path: encode (ensembles).
 Status encode_step(const Model& model, const DecodedRequest& decoded,
                    std::span<const TensorView> outputs, StepCall& call) {
   call.results.clear();

@@ -49,10 +49,10 @@ struct StepCall {
   Arena arena_;
 };
 
-// Hot path: decode. The tensors of the call as a decoded request. Errors: those of the codecs, and
+// The tensors of the call as a decoded request. Errors: those of the codecs, and
 // invalid_argument.
 Status decode_step(const StepCall& call, const Model& model, Arena& arena, DecodedRequest& decoded);
-// Hot path: encode. Fills the results from the outputs of a run, in the shapes of clients. Errors:
+// Fills the results from the outputs of a run, in the shapes of clients. Errors:
 // backend_failed, unimplemented (a missing value that is not a float), memory_full.
 Status encode_step(const Model& model, const DecodedRequest& decoded,
                    std::span<const TensorView> outputs, StepCall& call);
