@@ -245,11 +245,8 @@ describe('start', () => {
       await exchange(server.httpPort, 'POST', '/v2/repository/index', ''),
     ) as readonly { name: string; reason: string }[];
     for (const [name, reason] of [
-      ['ensemble', 'platform: ensembles are not supported yet'],
-      [
-        'python',
-        'backend: expected one of onnxruntime, tensorflow, tabular, tensorrt, fil, got "python"',
-      ],
+      ['ensemble', 'platform: expected ensemble_scheduling with ensemble, got none'],
+      ['python', 'fil, ensemble, got "python"'],
       ['torch', 'got "pytorch_libtorch"'],
     ] as const) {
       assert.ok(index.find((one) => one.name === name)?.reason.endsWith(reason));
