@@ -3,11 +3,7 @@
 import type { DesiredModel } from '../../models/registry/desired.js';
 import { Ensembles } from '../../models/registry/ensembles/ensembles.js';
 import type { Loads } from '../../models/registry/loads.js';
-import {
-  indexModels,
-  Servables,
-  type DesiredServable,
-} from '../../models/registry/servables.js';
+import { indexModels, Servables, type DesiredServable } from '../../models/registry/servables.js';
 import type { Servable } from '../../models/registry/snapshot-build.js';
 import type { CheckedVersion } from './check-report.js';
 
@@ -18,9 +14,7 @@ export async function checkedModels(
 ): Promise<readonly CheckedVersion[]> {
   const servables = new Servables({ loadRetries: 0, loadRetryMs: 0 });
   const ensembles = new Ensembles(servables);
-  const wanted = ensembles.want(
-    indexModels(models, { models: new Map(), versions: new Map() }),
-  );
+  const wanted = ensembles.want(indexModels(models, { models: new Map(), versions: new Map() }));
   const held: Servable[] = [];
   const results = new Map<string, readonly CheckedVersion[]>();
   const check = async ({ name, problem = '' }: DesiredModel, isHeld: boolean): Promise<void> => {
@@ -35,7 +29,10 @@ export async function checkedModels(
     }
     results.set(name, versions.length > 0 ? checked : [unserved(name, problem)]);
   };
-  const [ensembleModels, plain] = [models.filter(isEnsemble), models.filter((one) => !isEnsemble(one))];
+  const [ensembleModels, plain] = [
+    models.filter(isEnsemble),
+    models.filter((one) => !isEnsemble(one)),
+  ];
   const steps = new Set(ensembleModels.flatMap(stepsOf));
   for (const model of plain) await check(model, steps.has(model.name));
   const names = new Set(models.map(({ name }) => name));

@@ -31,9 +31,7 @@ export function ensembleCycles(
 }
 
 /** Ensembles that are in a cycle, or have a step that is. */
-function withoutOrder(
-  stepsOf: ReadonlyMap<string, ReadonlySet<string>>,
-): ReadonlySet<string> {
+function withoutOrder(stepsOf: ReadonlyMap<string, ReadonlySet<string>>): ReadonlySet<string> {
   const users = new Map<string, string[]>();
   const open = new Map<string, number>();
   for (const [name, steps] of stepsOf) {

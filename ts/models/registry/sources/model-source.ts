@@ -345,7 +345,8 @@ export class ModelSource {
         put();
         return model;
       } catch (error) {
-        if (error instanceof ServalError && error.code === ErrorCode.ModelNotFound) return undefined;
+        if (error instanceof ServalError && error.code === ErrorCode.ModelNotFound)
+          return undefined;
         throw error;
       }
     };

@@ -28,7 +28,9 @@ function setup(options: Partial<RegistryOptions> = {}): Setup {
     lines,
     states: () =>
       Object.values(registry.snapshot.models)
-        .flatMap(({ name, versions }) => versions.map((one) => `${name}/${one.version}:${one.state}`))
+        .flatMap(({ name, versions }) =>
+          versions.map((one) => `${name}/${one.version}:${one.state}`),
+        )
         .join(' '),
     why: (name) => registry.snapshot.models[name]?.versions[0]?.errorMessage ?? '',
   };
@@ -77,7 +79,10 @@ test('an ensemble loads after its steps, with their handles', async () => {
   void reconciled.then(() => (done = true));
   await settle();
   assert.equal(of.states(), 'a/1:LOADING b/2:LOADING b/1:LOADING');
-  assert.equal(of.registry.snapshot.models['e']?.problem, "step 1 needs model 'a', which is being loaded");
+  assert.equal(
+    of.registry.snapshot.models['e']?.problem,
+    "step 1 needs model 'a', which is being loaded",
+  );
   const a = await of.engine.finishLoad();
   const newest = await of.engine.finishLoad();
   assert.deepEqual(of.engine.events.includes('load e/1'), true, 'any version of a step is enough');
@@ -112,10 +117,16 @@ test('a new version of a step: the new binding serves before the old one goes', 
   await settle();
   const newA = await of.engine.finishLoad();
   assert.deepEqual(stepHandles(of), [newA]);
-  assert.deepEqual(of.engine.unloads.map(({ handle }) => handle), [a]);
+  assert.deepEqual(
+    of.engine.unloads.map(({ handle }) => handle),
+    [a],
+  );
   assert.equal(of.registry.snapshot.models['e']?.versions[0]?.handle, e, 'no gap');
   const newE = await of.engine.finishLoad();
-  assert.deepEqual(of.engine.unloads.map(({ handle }) => handle), [a, e]);
+  assert.deepEqual(
+    of.engine.unloads.map(({ handle }) => handle),
+    [a, e],
+  );
   assert.equal(of.registry.snapshot.models['e']?.versions[0]?.handle, newE);
   await of.engine.finishUnload();
   await of.engine.finishUnload();
@@ -136,7 +147,11 @@ test('a step whose new version fails keeps its old one, and the ensemble its bin
 
 test('a step that fails to load is the reason of the ensemble', async () => {
   const of = setup();
-  const done = of.registry.reconcile([ensemble('e', ['a', 'b']), desired('a', ['1']), desired('b', ['1'])]);
+  const done = of.registry.reconcile([
+    ensemble('e', ['a', 'b']),
+    desired('a', ['1']),
+    desired('b', ['1']),
+  ]);
   await settle();
   await of.engine.finishLoad();
   await of.engine.failLoad('no such operator');
@@ -144,9 +159,11 @@ test('a step that fails to load is the reason of the ensemble', async () => {
   assert.equal(of.why('e'), "step 2 needs model 'b', which failed to load: no such operator");
   assert.equal(of.registry.snapshot.models['e']?.versions[0]?.errorCode, ErrorCode.ModelInvalid);
   assert.equal(of.registry.snapshot.ready, false);
-  const again = of.registry.reconcile(
-    [ensemble('e', ['a', 'b']), desired('a', ['1']), desired('b', ['1'], 'r2')],
-  );
+  const again = of.registry.reconcile([
+    ensemble('e', ['a', 'b']),
+    desired('a', ['1']),
+    desired('b', ['1'], 'r2'),
+  ]);
   await settle();
   await of.engine.finishLoad();
   await of.engine.finishLoad();
@@ -161,7 +178,10 @@ test('an ensemble goes with its step, and comes back with it', async () => {
   const [oldA, oldE] = await loaded(of, [e, a]);
   const gone = of.registry.reconcile([e]);
   await settle();
-  assert.deepEqual(of.engine.unloads.map(({ handle }) => handle), [oldA, oldE]);
+  assert.deepEqual(
+    of.engine.unloads.map(({ handle }) => handle),
+    [oldA, oldE],
+  );
   await of.engine.finishUnload();
   await of.engine.finishUnload();
   await gone;
@@ -249,7 +269,10 @@ test('an ensemble that does not fit the new step goes, so that the old step can'
   await settle();
   await of.engine.finishLoad();
   await of.engine.failLoad('step 1: x has another type');
-  assert.deepEqual(of.engine.unloads.map(({ handle }) => handle), [a, oldE]);
+  assert.deepEqual(
+    of.engine.unloads.map(({ handle }) => handle),
+    [a, oldE],
+  );
   await of.engine.failLoad('step 1: x has another type');
   await of.engine.finishUnload();
   await of.engine.finishUnload();
@@ -328,10 +351,7 @@ test('a step with a smaller max_batch_size is a problem', async () => {
   };
   await of.engine.finishLoad({ signatures: [batched] });
   await done;
-  assert.equal(
-    of.why('e'),
-    "max_batch_size: expected at most 4, that of step 1, model 'a', got 8",
-  );
+  assert.equal(of.why('e'), "max_batch_size: expected at most 4, that of step 1, model 'a', got 8");
 });
 
 test('an unloaded ensemble leaves its steps', async () => {
