@@ -35,6 +35,8 @@ struct BackendModelInfo {
   std::vector<ProviderNodes> nodes;  // filled if there are providers besides the CPU's
   // runs wait for a device, so they never run on a listener's thread
   bool on_gpu = false;
+  // runs wait for those of other models, so they never run on a listener's thread either
+  bool waits = false;
   // inputs and outputs may be in a GPU's memory (TensorView::device)
   bool takes_device_memory = false;
   int64_t device_bytes = 0;  // GPU memory that the load consumed

@@ -23,6 +23,7 @@ const TYPESCRIPT_ONLY = [
   'files/checkpoint.proto',
   'files/descriptor.proto',
   'files/mleap.proto',
+  'files/yggdrasil.proto',
   'health.proto',
   'reflection.proto',
   'session_bundle.proto',

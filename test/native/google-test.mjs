@@ -1,9 +1,9 @@
 // Reads GoogleTest's JSON report. Test time only.
 import { addFailure, noCounts } from '../run/counts.mjs';
 
-// Report text -> counts: names of failed tests, names with reasons of skipped ones. An empty or broken report has no
-// passes. `output` is what the program printed: GoogleTest 1.12 writes a skip's reason only there,
-// in the order of the tests.
+// Report text -> counts: names of failed tests, names with reasons of skipped ones. An empty or
+// broken report has no passes. `output` is what the program printed: GoogleTest 1.12 writes the
+// reason of a skip only there, in the order of the tests.
 export function googleTestCounts(text, output = '') {
   const counts = noCounts();
   const printed = [...output.matchAll(/: Skipped\n(.+)\n/g)].map((match) => match[1].trim());

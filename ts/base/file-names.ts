@@ -1,4 +1,4 @@
-// Names of models' files and folders that several rooms know. Control plane, any thread; data only.
+// Names of models' files and folders that several rooms know. Control plane, any thread; pure.
 
 /** Triton's names in a model's folder and in a version's folder. */
 export const TRITON_CONFIG_FILE = 'config.pbtxt';
@@ -15,3 +15,19 @@ export const GRAPH_EXTENSIONS: ReadonlySet<string> = new Set(['.pb', '.pbtxt', '
 
 /** The file that marks a folder as an MLeap bundle. */
 export const MLEAP_FILE = 'bundle.json';
+
+/** Files that every YDF model has; a prefix may be before their names. */
+export const YDF_HEADER = 'header.pb';
+export const YDF_DATA_SPEC = 'data_spec.pb';
+
+/**
+ * The prefix of the names of a YDF model's files, most often ""; undefined: the folder has no such
+ * model, or several. Source: YDF's model/model_library.cc (DetectFilePrefix).
+ */
+export function ydfPrefix(names: readonly string[]): string | undefined {
+  const prefixes = names
+    .filter((name) => name.endsWith(YDF_DATA_SPEC) && !name.includes('/'))
+    .map((name) => name.slice(0, -YDF_DATA_SPEC.length))
+    .filter((prefix) => names.includes(`${prefix}${YDF_HEADER}`));
+  return prefixes.length === 1 ? prefixes[0] : undefined;
+}

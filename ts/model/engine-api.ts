@@ -45,7 +45,7 @@ export interface TensorFlowImporterSpec {
 export interface TabularImporterSpec {
   /** `archive`, `booster`: one of several, determined when it is opened. */
   readonly format:
-    | ('spark' | 'mleap' | 'pmml' | 'xgboost' | 'lightgbm' | 'catboost')
+    | ('spark' | 'mleap' | 'pmml' | 'xgboost' | 'lightgbm' | 'catboost' | 'ydf')
     | ('archive' | 'booster');
   /** The schema file of its fields and outputs; "" = the model's own. */
   readonly schema: string;

@@ -8,6 +8,7 @@ export const TABULAR_PLATFORMS = {
   xgboost: 'xgboost_booster',
   lightgbm: 'lightgbm_booster',
   catboost: 'catboost_booster',
+  ydf: 'ydf_model',
 } as const;
 
 /** Platform and backend of models that run other models as their steps. */

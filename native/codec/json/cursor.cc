@@ -33,15 +33,17 @@ const char* skip_word(const char* p, const char* end, std::string_view word) {
   return std::memcmp(p, word.data(), word.size()) == 0 ? p + word.size() : nullptr;
 }
 
-// `p` is after the opening bracket.
+// `p` is after the opening bracket. Looks at no byte after the end: nested lists would go on from
+// one such byte to the next, past the padding.
 const char* skip_list(const char* p, FastBody& body, int depth) {
   p = skip_blanks(p, body.end);
-  if (*p == ']') return p + 1;
+  if (p < body.end && *p == ']') return p + 1;
   for (;;) {
     if (p >= body.end) return nullptr;
     p = skip_value(p, body, depth);
     if (p == nullptr) return nullptr;
     p = skip_blanks(p, body.end);
+    if (p >= body.end) return nullptr;
     if (*p == ']') return p + 1;
     if (*p != ',') return nullptr;
     p = skip_blanks(p + 1, body.end);

@@ -38,12 +38,13 @@ const char* read_plain_string(const char* p, const char* end, std::string_view& 
 // Reads any string; escapes are decoded into the arena.
 const char* read_string(const char* p, FastBody& body, std::string_view& out);
 
-// Calls visit(key, p) at each member's value; visit returns the byte after the value.
+// Calls visit(key, p) at each member's value; visit returns the byte after the value. Looks at no
+// byte after the end, because objects may be nested.
 template <typename Visit>
 const char* each_member(const char* p, FastBody& body, Visit visit) {
   if (*p != '{') return nullptr;
   p = skip_blanks(p + 1, body.end);
-  if (*p == '}') return p + 1;
+  if (p < body.end && *p == '}') return p + 1;
   for (;;) {
     std::string_view key;
     if (p >= body.end) return nullptr;
@@ -56,6 +57,7 @@ const char* each_member(const char* p, FastBody& body, Visit visit) {
     p = visit(key, p);
     if (p == nullptr) return nullptr;
     p = skip_blanks(p, body.end);
+    if (p >= body.end) return nullptr;
     if (*p == '}') return p + 1;
     if (*p != ',') return nullptr;
     p = skip_blanks(p + 1, body.end);

@@ -41,6 +41,12 @@ Status decode_table_tf(std::span<const uint8_t> message, const TableSchema& tabl
                        std::span<const Signature> signatures, const Limits& limits, Arena& arena,
                        DecodedRequest& out);
 
+// Tensors that another model made, by the names of fields (or the one that has all fields): read as
+// PredictRequest's inputs are. `out.outputs` is set before. The tensors must outlive the request.
+Status decode_table_tensors(std::span<const std::string_view> names,
+                            std::span<const TensorView> tensors, const TableSchema& table,
+                            Arena& arena, DecodedRequest& out);
+
 // Each encodes the outputs of a run; outputs[i] belongs to request.outputs[i]. `arena`: for
 // temporary text and numbers. Missing values are NaN if they are floats and the form has no null
 // (gRPC, binary data), otherwise null or listed in the parameter null_indices. Errors:
@@ -69,5 +75,11 @@ Status encode_table_tf(const AnswerModel& model, const TableSchema& table,
                        const Signature& signature, const DecodedRequest& request,
                        std::span<const TensorView> outputs, TfTensorForm form, const Limits& limits,
                        Arena& arena, ByteBuffer& out);
+
+// The outputs as plain tensors, as PredictResponse has them: appends one per output. They borrow
+// `outputs` and the arena. Errors: those of encode_table_tf().
+Status make_table_tensors(const TableSchema& table, const Signature& signature,
+                          const DecodedRequest& request, std::span<const TensorView> outputs,
+                          Arena& arena, std::vector<TensorView>& tensors);
 
 }  // namespace serval

@@ -162,6 +162,26 @@ class TfSource final : public TensorSource {
   Arena& arena_;
 };
 
+class ViewSource final : public TensorSource {
+ public:
+  explicit ViewSource(std::span<const TensorView> views) : views_(views) {}
+
+  Status read(size_t index, uint64_t elements, RequestTensor& tensor) override {
+    hold(tensor, elements, views_[index]);
+    return {};
+  }
+
+  Status read_nested(size_t, RequestTensor& tensor) override {
+    return invalid_argument(input_text(tensor) + ": shape " + tensor.shape.to_string() +
+                            ": lists of different lengths cannot be read from a tensor");
+  }
+
+  bool text_is_checked() const override { return false; }
+
+ private:
+  const std::span<const TensorView> views_;
+};
+
 // TensorFlow has one type for text; the field determines its meaning.
 DType dtype_for(DType given, std::string_view name, size_t guess, const TableSchema& table) {
   const int index = given == DType::Bytes ? table.find_field(name, guess) : -1;
@@ -232,6 +252,29 @@ Status decode_table_tf(Bytes message, const TableSchema& table,
   done = bind_tensors({tensors, wire.inputs.size()}, source, table, false, arena, out);
   if (done.ok()) done = take_output_filter(wire, signatures[out.signature_index], out);
   if (wire.output_filter.empty()) add_default_outputs(table, false, out);
+  if (done.ok()) done = check_left_out(table, out);
+  return done;
+}
+
+Status decode_table_tensors(std::span<const std::string_view> names,
+                            std::span<const TensorView> tensors, const TableSchema& table,
+                            Arena& arena, DecodedRequest& out) {
+  auto* given = arena.allocate_array<RequestTensor>(names.size());
+  if (given == nullptr) return no_memory();
+  size_t count = 0;
+  auto* present = arena.allocate_array<TensorView>(names.size());
+  if (present == nullptr) return no_memory();
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (tensors[i].dtype == DType::Invalid) continue;
+    RequestTensor& tensor = *new (&given[count]) RequestTensor();
+    new (&present[count++]) TensorView(tensors[i]);
+    tensor.name = names[i];
+    tensor.shape = tensors[i].shape;
+    tensor.dtype = dtype_for(tensors[i].dtype, names[i], i, table);
+    tensor.parameters.format = kIsoFormat;
+  }
+  ViewSource source({present, count});
+  Status done = bind_tensors({given, count}, source, table, false, arena, out);
   if (done.ok()) done = check_left_out(table, out);
   return done;
 }

@@ -44,21 +44,29 @@ Status encode_table_wire(const AnswerModel& model, const TableSchema& schema,
   return write_wire_answer(model, request.id, tensors.size(), tensor, stream, limits, out);
 }
 
+Status make_table_tensors(const TableSchema& schema, const Signature& signature,
+                          const DecodedRequest& request, std::span<const TensorView> outputs,
+                          Arena& arena, std::vector<TensorView>& tensors) {
+  std::span<table::AnswerTensor> made;
+  Status done =
+      table::make_answer(schema, signature, request, outputs, table::AnswerForm::Wire, arena, made);
+  if (!done.ok()) return done;
+  tensors.reserve(made.size());
+  for (const table::AnswerTensor& tensor : made) {
+    if (Status fits = check_tf_form(tensor); !fits.ok()) return fits;
+    tensors.push_back(tensor.view);
+    tensors.back().dtype = table::carrier_of(tensor.view.dtype);
+  }
+  return {};
+}
+
 Status encode_table_tf(const AnswerModel& model, const TableSchema& schema,
                        const Signature& signature, const DecodedRequest& request,
                        std::span<const TensorView> outputs, TfTensorForm form, const Limits& limits,
                        Arena& arena, ByteBuffer& out) {
-  std::span<table::AnswerTensor> tensors;
-  Status made = table::make_answer(schema, signature, request, outputs, table::AnswerForm::Wire,
-                                   arena, tensors);
-  if (!made.ok()) return made;
   std::vector<TensorView> views;
-  views.reserve(outputs.size());
-  for (const table::AnswerTensor& tensor : tensors) {
-    if (Status fits = check_tf_form(tensor); !fits.ok()) return fits;
-    views.push_back(tensor.view);
-    views.back().dtype = table::carrier_of(tensor.view.dtype);
-  }
+  Status made = make_table_tensors(schema, signature, request, outputs, arena, views);
+  if (!made.ok()) return made;
   return encode_tf_predict(model, signature, request, views, form, limits, out);
 }
 

@@ -10,6 +10,7 @@
 #include "engine/control/metrics.h"
 #include "engine/control/request_log/batch.h"
 #include "engine/control/spec/codec.h"
+#include "engine/ensemble/ensemble.h"
 #include "engine/model/absent.h"
 #include "engine/model/refusals.h"
 #include "engine/model/running_scope.h"
@@ -26,6 +27,8 @@ constexpr int kInflateThreads = 2;  // compressed bodies that are decompressed a
 
 std::mutex process_mutex;
 std::weak_ptr<Engine> process_engine;  // guarded by process_mutex
+
+int usable_threads() { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
 
 }  // namespace
 
@@ -141,12 +144,18 @@ void Engine::load(ModelSpec spec, Request& request, std::shared_ptr<Home> home) 
 
 // Loads one session per device, or one session if no devices are named.
 Result<std::vector<std::shared_ptr<BackendModel>>> Engine::load_replicas(const ModelSpec& spec) {
+  std::vector<std::shared_ptr<BackendModel>> replicas;
+  if (spec.backend == kEnsembleBackend) {
+    Result<std::shared_ptr<BackendModel>> made = bind_ensemble(spec);
+    if (!made.ok()) return std::move(made.error());
+    replicas.push_back(std::move(made.value()));
+    return replicas;
+  }
   const auto backend = backends_.find(spec.backend);
   if (backend == backends_.end()) {
     return invalid_argument("unknown backend '" + spec.backend +
-                            "', expected 'onnxruntime', 'tabular' or 'null'");
+                            "', expected 'onnxruntime', 'tabular', 'ensemble' or 'null'");
   }
-  std::vector<std::shared_ptr<BackendModel>> replicas;
   const size_t count = std::max<size_t>(1, spec.devices.size());
   for (size_t i = 0; i < count; ++i) {
     ModelSpec one = spec;
@@ -162,6 +171,25 @@ Result<std::vector<std::shared_ptr<BackendModel>>> Engine::load_replicas(const M
     replicas.push_back(std::move(loaded.value()));
   }
   return replicas;
+}
+
+// Errors: model_invalid, also if a step's model is not loaded.
+Result<std::shared_ptr<BackendModel>> Engine::bind_ensemble(const ModelSpec& spec) {
+  std::vector<std::shared_ptr<Model>> models;
+  {
+    // hold only the models: an unload waits for holders of what was published
+    const std::shared_ptr<const Published> current = published();
+    for (const EnsembleStep& step : spec.ensemble) {
+      const std::shared_ptr<Model>* found = current->find(step.handle);
+      if (found == nullptr) {
+        return make_error(ErrorCode::ModelInvalid, "step " + std::to_string(models.size() + 1) +
+                                                       " is not loaded: no model has handle " +
+                                                       std::to_string(step.handle));
+      }
+      models.push_back(*found);
+    }
+  }
+  return make_ensemble(spec, models, budget_.get());
 }
 
 ModelServices Engine::model_services() {
@@ -186,6 +214,10 @@ Result<std::shared_ptr<Model>> Engine::load_model(ModelSpec spec) {
   Result<ModelShapes> shapes = ModelShapes::make(spec, replicas.value()[0]->info().signatures,
                                                  replicas.value()[0]->info().table.get());
   if (!shapes.ok()) return std::move(shapes.error());
+  const bool waits = replicas.value()[0]->info().waits;
+  if (spec.backend == kEnsembleBackend) {
+    spec.instances = std::max(spec.instances, waits ? kEnsembleThreads : usable_threads());
+  }
   BatchFinding finding = probe_batching(spec, shapes.value(), *replicas.value()[0]);
   const auto load_us = static_cast<int64_t>((now_ns() - start) / 1000);
   std::lock_guard lock(mutex_);

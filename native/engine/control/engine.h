@@ -123,6 +123,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void run_metrics(MetricsKind kind, Request& request);
   Status run_take_request_log(Request& request);
   Result<std::vector<std::shared_ptr<BackendModel>>> load_replicas(const ModelSpec& spec);
+  Result<std::shared_ptr<BackendModel>> bind_ensemble(const ModelSpec& spec);
   Result<std::shared_ptr<Model>> load_model(ModelSpec spec);
   void publish_next(std::shared_ptr<Published> next);
   void poke_lanes(bool drop_kept = false);

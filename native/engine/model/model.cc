@@ -74,7 +74,9 @@ Model::Model(uint32_t handle, ModelSpec spec, std::vector<std::shared_ptr<Backen
       batch_finding_(std::move(finding)),
       batch_mode_(effective_mode(spec_.batch, shapes_, replicas[0]->info().stateful,
                                  batch_finding_.proof, table_ != nullptr)),
-      policy_(replicas[0]->info().on_gpu ? ExecMode::Queued : spec_.exec_mode, spec_.inline_us_max),
+      policy_(replicas[0]->info().on_gpu || replicas[0]->info().waits ? ExecMode::Queued
+                                                                      : spec_.exec_mode,
+              spec_.inline_us_max),
       queue_(spec_.queue) {
   for (std::shared_ptr<BackendModel>& backend : replicas) {
     takes_device_memory_ &= backend->info().takes_device_memory;

@@ -62,7 +62,7 @@ void record_request(Model& model, const ServedRequest& served) {
   if (served.trace != nullptr) {
     services.tracer->record(*served.trace, model.spec().name, model.version_text(), served);
   }
-  if (services.access_log == nullptr ||
+  if (services.access_log == nullptr || !served.logged ||
       !services.access_log->sample(served.code != ErrorCode::Ok)) {
     return;
   }
@@ -119,9 +119,10 @@ void end_request(Model& model, Request& request, const Status& status, const Pro
                              total_ns,
                              progress != nullptr ? *progress : Progress{{}, total_ns, {}},
                              status.ok() ? std::string_view() : status.error().message,
-                             request.trace.get()};
+                             request.trace.get(),
+                             request.step == nullptr};
   record_request(model, served);
-  if (request.group == nullptr) {
+  if (request.group == nullptr && served.logged) {
     log_request(model, served, request.bytes(), request.json_bytes, request);
   }
 }

@@ -17,6 +17,7 @@
 #include "codec/v2/wire.h"
 #include "engine/model/queued.h"
 #include "engine/model/refusals.h"
+#include "engine/model/step_call.h"
 #include "engine/request/catch_exceptions.h"
 #include "engine/request/missing.h"
 #include "engine/request/outcome.h"
@@ -281,6 +282,10 @@ Status serve_steps(const ServeInput& input, Model& model, size_t replica_index,
           BatchRecord{times.rows, 0, times.input_ns, times.infer_ns, times.output_ns});
     }
   }
+  if (done.ok() && out.step != nullptr && out.step->borrows) {
+    out.step->keep(replica, std::move(scratch));
+    return done;
+  }
   scratch->release_outputs();
   replica.give_scratch(std::move(scratch));
   return done;
@@ -302,6 +307,7 @@ void explain_signature(const Model& model, Error& error) {
 Status decode_as_sent(const ServeInput& input, const Model& model, const ServeSettings& settings,
                       Arena& arena, DecodedRequest& decoded) {
   const std::vector<Signature>& signatures = model.signatures();
+  if (input.step != nullptr) return decode_step(*input.step, model, arena, decoded);
   if (model.table() != nullptr) {
     return decode_table(input, model, *model.table(), settings, arena, decoded);
   }
@@ -387,9 +393,11 @@ Status encode_answer(Protocol protocol, const Model& model, const DecodedRequest
   out.response.clear();
   out.json_bytes_out = 0;
   if (model.table() != nullptr) {
+    if (out.step != nullptr) return encode_step(model, decoded, outputs, *out.step);
     return encode_table(protocol, model, decoded, outputs, settings, arena, out);
   }
   model.shapes().to_client(decoded.signature_index, output_indices, outputs);
+  if (out.step != nullptr) return encode_step(model, decoded, outputs, *out.step);
   for (size_t i = 0; i < outputs.size(); ++i) {
     const uint32_t classes = decoded.outputs[i].classes;
     if (classes == 0) continue;
@@ -451,11 +459,13 @@ bool serve(const ServeInput& input, Model& model, size_t replica, uint64_t queue
                                queue_ns + service_ns,
                                {memory.decoded.id, queue_ns, memory.times},
                                done.ok() ? std::string_view() : done.error().message,
-                               out.trace.get()};
+                               out.trace.get(),
+                               input.step == nullptr};
     record_request(model, served);
-    if (input.task == nullptr) log_request(model, served, input.body, input.json_bytes, out);
+    if (input.task == nullptr && served.logged)
+      log_request(model, served, input.body, input.json_bytes, out);
   }
-  memory.arena.reset();
+  if (input.step == nullptr || !input.step->borrows) memory.arena.reset();
   memory.decoded.shared.clear();  // regions that were unregistered meanwhile are released now
   return !displaced;
 }

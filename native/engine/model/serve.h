@@ -30,12 +30,18 @@ struct ServeInput {
   // If the body is a MultiInferenceRequest: the signature of the task to serve.
   const std::string_view* task = nullptr;
   CancelFlag* displace = nullptr;  // on a listener's thread: the flag of `cancel`; else null
+  StepCall* step = nullptr;        // a step of an ensemble: its tensors, instead of a body
 };
 
 // Returns the input of a queued request. Borrows it.
 inline ServeInput input_of(const Request& request, const CancelFlag* cancel) {
-  return {request.protocol, request.bytes(), request.json_bytes, cancel,
-          request.group == nullptr ? nullptr : &request.task_signature};
+  return {request.protocol,
+          request.bytes(),
+          request.json_bytes,
+          cancel,
+          request.group == nullptr ? nullptr : &request.task_signature,
+          nullptr,
+          request.step};
 }
 
 // Serves one request: stores its outcome in `out` (see store_error()), times it for the inline
@@ -69,8 +75,9 @@ Status decode_as_sent(const ServeInput& input, const Model& model, const ServeSe
 // maximum).
 Status decode_request(const ServeInput& input, const Model& model, const ServeSettings& settings,
                       Arena& arena, DecodedRequest& decoded);
-// Encodes tensors to bytes, which replace the response of `out`. Changes `outputs` to the client's
-// shapes and classes; text goes to `arena`.
+// Encodes tensors to bytes, which replace the response of `out`; for a step of an ensemble they go
+// to `out.step` instead. Changes `outputs` to the client's shapes and classes; text goes to
+// `arena`.
 Status encode_answer(Protocol protocol, const Model& model, const DecodedRequest& decoded,
                      std::span<const uint32_t> output_indices, std::span<TensorView> outputs,
                      const ServeSettings& settings, Arena& arena, Request& out);

@@ -33,6 +33,7 @@ struct ServedRequest {
   Progress progress;
   std::string_view reason = {};  // why it failed
   const Trace* trace = nullptr;  // null: it is not traced
+  bool logged = true;            // false: counted only, as a step of an ensemble
 };
 
 }  // namespace serval

@@ -19,6 +19,7 @@ namespace serval {
 
 class Home;
 class Model;
+struct StepCall;
 struct TaskGroup;
 
 // Written by the listener's thread until it is queued, by the instance thread until it is
@@ -40,6 +41,7 @@ struct Request {
   void* pin = nullptr;
   std::shared_ptr<TaskGroup> group;  // of a MultiInferenceRequest and of each of its tasks
   std::string_view task_signature;   // for such a task: the signature to run
+  StepCall* step = nullptr;          // a step of an ensemble: its tensors; the request has no bytes
   std::shared_ptr<Model> model;
   std::shared_ptr<Home> home;  // set while queued: the queue that returns it
   CancelFlag cancel;

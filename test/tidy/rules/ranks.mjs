@@ -18,7 +18,17 @@ const LIBRARIES = [
 // Folders inside a library from low to high; '.' stands for the library's own files, a name with a
 // dot for one of them. Members of `knot` still include each other: such a list may only shrink.
 const FOLDERS = {
-  engine: ['request', 'published', 'shm', 'watch', 'observe', 'model', 'control', 'lane'],
+  engine: [
+    'request',
+    'published',
+    'shm',
+    'watch',
+    'observe',
+    'model',
+    'ensemble',
+    'control',
+    'lane',
+  ],
   codec: ['json', '.', 'v2', { knot: ['serving', 'examples'] }, 'values', 'table'],
   backend: ['.', 'onnx', 'rows', { apart: ['onnxruntime', 'isolated'] }],
   operators: [

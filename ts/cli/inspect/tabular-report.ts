@@ -32,6 +32,7 @@ const FORMATS: Readonly<Record<ImportedFormat, string>> = {
   xgboost: 'XGBoost model',
   lightgbm: 'LightGBM model',
   catboost: 'CatBoost model',
+  ydf: 'YDF model',
 };
 
 /**

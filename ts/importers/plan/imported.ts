@@ -9,7 +9,9 @@ import { mayBeLeftOut } from './needs.js';
 import type { Verification } from './verification.js';
 import { datatypeOfType, shapeOfType, type FullType } from './v2-types.js';
 
-export type ImportedFormat = 'spark' | 'mleap' | 'pmml' | 'xgboost' | 'lightgbm' | 'catboost';
+export type ImportedFormat =
+  | ('spark' | 'mleap' | 'pmml')
+  | ('xgboost' | 'lightgbm' | 'catboost' | 'ydf');
 
 /** Settings that a model's configuration passes to its importer. */
 export interface TabularSettings {

@@ -2,7 +2,7 @@
 // file. Importer's worker thread.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { MLEAP_FILE } from '../../base/file-names.js';
+import { MLEAP_FILE, ydfPrefix } from '../../base/file-names.js';
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import type { TabularRequest } from './importer.js';
 import { PLAN_FILE } from './model-cache.js';
@@ -110,14 +110,15 @@ function unusedSettings(
   return given.map(([name, value]) => `${name} '${value}': it has no effect on ${format} models`);
 }
 
-/** Errors: ModelInvalid: neither a Spark model nor a bundle. */
+/** Errors: ModelInvalid: neither a Spark model nor a bundle nor a YDF model. */
 function formatOf({ names }: ModelFiles, path: string): ImportedFormat {
   if (names.includes(MLEAP_FILE)) return 'mleap';
   if (names.some((name) => name.startsWith(SPARK_METADATA))) return 'spark';
+  if (ydfPrefix(names) !== undefined) return 'ydf';
   const shown = names.slice(0, 5).join(', ');
   throw new ServalError(
     ErrorCode.ModelInvalid,
-    `${path}: expected a model that Spark has saved (metadata/, stages/) or an MLeap bundle ` +
-      `(${MLEAP_FILE}, root/), got ${names.length} files: ${shown}`,
+    `${path}: expected a model that Spark has saved (metadata/, stages/), an MLeap bundle ` +
+      `(${MLEAP_FILE}, root/) or a YDF model (data_spec.pb, header.pb), got ${names.length} files: ${shown}`,
   );
 }

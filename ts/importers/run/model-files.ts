@@ -10,6 +10,7 @@ import {
   TENSORRT_FILE,
   TRITON_CONFIG_FILE,
   TRITON_SAVED_MODEL,
+  ydfPrefix,
 } from '../../base/file-names.js';
 import { TABULAR_PLATFORMS } from '../../model/platforms.js';
 import type { ImportedFormat } from '../plan/imported.js';
@@ -184,9 +185,9 @@ export function findModelFile(
   wanted: string,
   platform = '',
 ): ModelFile | undefined {
-  const told = (['spark', 'mleap', 'pmml', 'xgboost', 'lightgbm', 'catboost'] as const).find(
-    (one) => TABULAR_PLATFORMS[one] === platform,
-  );
+  const told = Object.keys(TABULAR_PLATFORMS)
+    .filter(isTabular)
+    .find((one) => PLATFORMS[one] === platform);
   if (names.includes(wanted)) {
     if (told !== undefined) return tabularFile(told, wanted);
     if (platform === TENSORRT_PLATFORM) return tensorRtFile(wanted);
@@ -217,9 +218,9 @@ export function findModelFile(
 }
 
 /**
- * A model written by Spark, MLeap or a PMML producer. XML files and archives are common: they are
- * models only if named "model", or if nothing else is in the folder. `told`: the format that the
- * configuration states: any name is then valid.
+ * A model written by Spark, MLeap, YDF or a PMML producer. XML files and archives are common: they
+ * are models only if named "model", or if nothing else is in the folder. `told`: the format that
+ * the configuration states: any name is then valid.
  */
 function findTabular(
   names: readonly string[],
@@ -229,6 +230,7 @@ function findTabular(
   if (names.includes(SPARK_METADATA) && names.some((name) => SPARK_PARTS.has(name))) {
     return tabularFile('spark', '');
   }
+  if (ydfPrefix(names) !== undefined) return tabularFile('ydf', '');
   const documents = names.filter(isPmml);
   const [document] = documents;
   if (document !== undefined && documents.length === 1) return tabularFile('pmml', document);

@@ -14,5 +14,10 @@ export const TABULAR_IMPORTERS: TabularImporters = {
   xgboost: async () => (await import('../boosters/index.js')).importBooster,
   lightgbm: async () => (await import('../boosters/index.js')).importBooster,
   catboost: async () => (await import('../boosters/index.js')).importBooster,
+  ydf: async () => {
+    const { importYdf, lowerYdf } = await import('../boosters/ydf/index.js');
+    return (path, settings, opened) =>
+      opened === undefined ? importYdf(path, settings) : lowerYdf(path, opened, settings);
+  },
   pmml: async () => (await import('../pmml/index.js')).importPmml,
 };

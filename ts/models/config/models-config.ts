@@ -31,6 +31,7 @@ export const MODEL_PLATFORMS = [
   'xgboost',
   'lightgbm',
   'catboost',
+  'ydf',
 ];
 
 /**

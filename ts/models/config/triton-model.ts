@@ -146,6 +146,7 @@ const MODEL_FILES: Readonly<Record<string, string>> = {
   [TABULAR_PLATFORMS.xgboost]: 'model.ubj',
   [TABULAR_PLATFORMS.lightgbm]: 'model.txt',
   [TABULAR_PLATFORMS.catboost]: 'model.cbm',
+  [TABULAR_PLATFORMS.ydf]: 'model',
 };
 
 /**
@@ -187,7 +188,7 @@ export function completeConfig(
   return withDefaults(complete, MODEL_CONFIG) as TritonConfig;
 }
 
-/** As Triton completes one: without instances, optimization and a file of its own. */
+/** Like Triton's: without instances, optimization and a model file. */
 function completeEnsemble(name: string, written: MessageValue): TritonConfig {
   const complete = {
     ...written,

@@ -71,7 +71,7 @@ export class Registry {
   /** Unloads that begin after the due snapshot is published and acknowledged. */
   #unloadsDue: LifecycleAction[] = [];
   readonly #ensembles: Ensembles;
-  /** As the last reconcile() gave it. */
+  /** The argument of the last reconcile(). */
   #desired: Wanted = { models: new Map(), versions: new Map() };
   /** The same, with ensembles bound to the loaded versions of their steps. */
   #wanted = this.#desired;

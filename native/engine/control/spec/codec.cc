@@ -287,7 +287,12 @@ Result<Signature> read_signature(const fb::Signature& from) {
   unpack(from.method_name(), signature.method_name);
   Status read = read_specs(from.inputs(), signature.inputs);
   if (read.ok()) read = read_specs(from.outputs(), signature.outputs);
+  const size_t required = signature.inputs.size();
+  if (read.ok()) read = read_specs(from.optional_inputs(), signature.inputs);
   if (!read.ok()) return std::move(read.error());
+  for (size_t i = required; i < signature.inputs.size(); ++i) {
+    signature.inputs[i].may_be_absent = true;
+  }
   return signature;
 }
 
@@ -337,6 +342,22 @@ flatbuffers::Offset<fb::BatchStat> write_batch(Builder& builder, const BatchRead
   const auto infer = write_duration(builder, batch.infer);
   const auto output = write_duration(builder, batch.output);
   return fb::CreateBatchStat(builder, batch.batch_size, input, infer, output);
+}
+
+Status read_ensemble(const fb::ModelSpec& from, ModelSpec& spec) {
+  unpack(from.ensemble(), spec.ensemble);
+  Status fits = check_count("ensemble", spec.ensemble.size(), kEnsembleStepsMax, "steps");
+  for (size_t i = 0; fits.ok() && i < spec.ensemble.size(); ++i) {
+    const EnsembleStep& step = spec.ensemble[i];
+    fits = check_count(at("ensemble", i) + ".inputs", step.inputs.size(), kInputsMax, "tensors");
+    if (!fits.ok()) break;
+    fits = check_count(at("ensemble", i) + ".outputs", step.outputs.size(), kInputsMax, "tensors");
+  }
+  if (!fits.ok() || from.ensemble_signature() == nullptr) return fits;
+  Result<Signature> signature = read_signature(*from.ensemble_signature());
+  if (!signature.ok()) return std::move(signature.error());
+  spec.ensemble_signature = std::move(signature.value());
+  return {};
 }
 
 flatbuffers::Offset<fb::ModelStats> write_stats(Builder& builder, Model& model) {
@@ -390,7 +411,8 @@ Result<ModelSpec> parse_model_spec(std::span<const uint8_t> bytes) {
     if (!signature.ok()) return std::move(signature.error());
     spec.null_signature = std::move(signature.value());
   }
-  read = read_graphs(*from, spec);
+  read = read_ensemble(*from, spec);
+  if (read.ok()) read = read_graphs(*from, spec);
   if (!read.ok()) return std::move(read.error());
   return spec;
 }

@@ -20,6 +20,7 @@ inline constexpr size_t kLabelsMax = 1'000'000;       // labels of one output
 inline constexpr size_t kDevicesMax = 256;            // each device has a session
 inline constexpr size_t kGraphsMax = 1024;            // signatures; each has a session
 inline constexpr size_t kWeightsMax = 1'000'000;
+inline constexpr size_t kEnsembleStepsMax = 1024;
 
 // Reads a model spec. Errors: invalid_argument if the bytes are not such a table or a member is out
 // of range; the text names the member, what was expected and what was found.

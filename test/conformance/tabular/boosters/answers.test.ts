@@ -9,19 +9,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { importBooster } from '../../../../ts/importers/boosters/index.js';
-import type { Plan } from '../../../../ts/importers/plan/generated/plan.js';
-import { type GivenColumn, runPlan } from '../../../unit/importers/plan/run-plan.js';
+import { runPlan } from '../../../unit/importers/plan/run-plan.js';
 import { goldenFolder } from '../../golden-folder.js';
-
-type Answer = number | readonly number[];
-
-interface Case {
-  readonly files: readonly string[];
-  readonly columns: Readonly<Record<string, readonly (number | string | boolean | null)[]>>;
-  readonly predict: readonly Answer[];
-  readonly margin: readonly Answer[];
-  readonly label?: readonly (number | string)[];
-}
+import { type Case, columnsOf, doubleUlps, flat, floatUlps } from './golden-case.js';
 
 const NO_GOLDENS = 'no goldens: nothing to make them with, no SERVAL_TREE_GOLDENS';
 /**
@@ -78,14 +68,6 @@ async function check(name: string, path: string, golden: Case): Promise<void> {
   if (golden.label !== undefined) assert.deepEqual(columns['label'], golden.label);
 }
 
-function columnsOf(plan: Plan, golden: Case): Readonly<Record<string, GivenColumn>> {
-  const given = Object.entries(golden.columns).map(([column, values]) => {
-    const type = plan.fields.find((field) => field.name === column)?.type ?? 'any';
-    return [column, { type, values: values.map((value) => valueOf(value, type)) }] as const;
-  });
-  return Object.fromEntries(given);
-}
-
 /** FIL's floats are the library's predictions, and its classes follow from them. */
 async function checkFil(path: string, golden: Case): Promise<void> {
   const answerOf = async (isClass: boolean): Promise<readonly (readonly number[])[]> => {
@@ -114,29 +96,4 @@ async function checkFil(path: string, golden: Case): Promise<void> {
     got.filter((_, i) => isKnown[i]),
     classes.filter((_, i) => isKnown[i]),
   );
-}
-
-/** A missing number is NaN in a tensor; text is missing. */
-function valueOf(value: number | string | boolean | null, type: string): unknown {
-  const isNumber = type === 'float' || type === 'double';
-  if (value === null) return isNumber ? Number.NaN : null;
-  if (isNumber && typeof value === 'string') return Number(value);
-  return typeof value === 'boolean' && type === 'bool' ? Number(value) : value;
-}
-
-const flat = (answers: readonly unknown[] | undefined): readonly number[] =>
-  (answers ?? []).flat().map((value) => (value === null ? Number.NaN : Number(value)));
-
-/** The number of floats from one to the other. */
-function floatUlps(one: number, other: number): number {
-  const bits = new Int32Array(Float32Array.of(one, other).buffer);
-  const ordered = [...bits].map((each) => (each < 0 ? -2_147_483_648 - each : each));
-  return Math.abs((ordered[0] ?? 0) - (ordered[1] ?? 0));
-}
-
-/** The number of doubles from one to the other. */
-function doubleUlps(one: number, other: number): number {
-  const bits = new BigInt64Array(Float64Array.of(one, other).buffer);
-  const ordered = [...bits].map((each) => (each < 0n ? -(2n ** 63n) - each : each));
-  return Math.abs(Number((ordered[0] ?? 0n) - (ordered[1] ?? 0n)));
 }

@@ -1,11 +1,12 @@
-// Models of XGBoost, LightGBM and CatBoost on a running server: names in a repository, metadata,
-// every request form, a matrix under any name, and the errors of files that cannot be served.
-// Source: docs/reference/boosters.md.
+// Models of XGBoost, LightGBM, CatBoost and YDF on a running server: names in a repository,
+// metadata, every request form, a matrix under any name, and the errors of files that cannot be
+// served. Source: docs/reference/boosters.md.
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { TASK } from '../../../../ts/protobuf/generated/yggdrasil-fields.js';
 import { startServer, type ServalProcess } from '../../../e2e/support/serval-process.js';
 import {
   catboostDocument,
@@ -13,6 +14,11 @@ import {
   COLOURS,
 } from '../../../unit/importers/boosters/catboost-files.js';
 import { documentOf, jsonOf, LIGHTGBM, TREE } from '../../../unit/importers/boosters/support.js';
+import {
+  COLOURS as GROWN_COLUMNS,
+  contains,
+  ydfFiles,
+} from '../../../unit/importers/boosters/ydf-files.js';
 
 const NAMED = jsonOf(documentOf({ learner: { feature_names: ['age', 'rooms'] } }));
 const MANY = jsonOf(
@@ -41,7 +47,16 @@ const CLASSIFIER = jsonOf(
     learner: { attributes: { scikit_learn: '{"_estimator_type": "classifier"}' } },
   }),
 );
+const below = (folder: string, files: ReadonlyMap<string, Buffer>): Record<string, Buffer> =>
+  Object.fromEntries([...files].map(([name, bytes]) => [`${folder}/${name}`, bytes]));
+const COLOURED = ydfFiles({
+  columns: GROWN_COLUMNS,
+  grown: [{ on: 1, test: contains(2), passesMissing: true, no: 1, yes: 2 }],
+});
 const FILES: Readonly<Record<string, Buffer | string>> = {
+  ...below('grown/4', ydfFiles({ shards: 2 })),
+  ...below('coloured', COLOURED),
+  ...below('survival/1', ydfFiles({ task: TASK.SURVIVAL_ANALYSIS })),
   'named/1/model.json': NAMED,
   'many/3/model.bst': MANY,
   'light/1/model.txt': LIGHTGBM,
@@ -206,6 +221,35 @@ describe('boosters on a server', () => {
       instances: [[1, 0, 3]],
     });
     assert.deepEqual([status, text.includes('colour')], [400, true], text);
+  });
+
+  test('YDF: metadata, a matrix, columns, categories, CSV', async () => {
+    assert.deepEqual(await get('/v2/models/grown'), {
+      name: 'grown',
+      versions: ['4'],
+      platform: 'ydf_model',
+      inputs: [
+        { name: 'a', datatype: 'FP32', shape: [-1] },
+        { name: 'b', datatype: 'FP32', shape: [-1] },
+      ],
+      outputs: [{ name: 'predict', datatype: 'FP32', shape: [-1] }],
+    });
+    const instances = [[1, 0], { a: 0, b: 3 }, { a: 1, b: null }];
+    assert.deepEqual(await posted('/v1/models/grown:predict', { instances }), {
+      predictions: [2.75, 1.75, 4.75],
+    });
+    const inputs = [{ name: 'x', datatype: 'FP32', shape: [2, 2], data: [1, 2, 1, -1] }];
+    const outputs = [{ name: 'margin' }];
+    const answer = (await posted('/v2/models/grown/infer', { inputs, outputs })) as Answer;
+    assert.deepEqual(answer.outputs[0]?.data, [4.75, 2.75]);
+    const csv = 'colour,flag,code\nred,true,1\ngreen,false,2\n,true,0\nviolet,true,9\n';
+    assert.deepEqual(await post('/v2/models/coloured/csv', csv), [
+      200,
+      'predict\r\n1.5\r\n2.5\r\n2.5\r\n1.5\r\n',
+    ]);
+    const index = (await posted('/v2/repository/index', {})) as { name: string; reason: string }[];
+    const reason = index.find(({ name }) => name === 'survival')?.reason ?? '';
+    assert.match(reason, /YDF model: the task SURVIVAL_ANALYSIS is not supported/);
   });
 
   test('outputs on request, lists of them, CSV', async () => {

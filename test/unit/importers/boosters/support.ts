@@ -150,18 +150,20 @@ export function randoms(seed: number): () => number {
 }
 
 /**
- * Damages the file in many ways, `most` times or for `budgetMs`: an import either succeeds or fails
- * with the importer's error, soon and without much memory.
+ * Damages the file in many ways, `most` times or for `budgetMs`: an import (`load`) either succeeds
+ * or fails with the importer's error, soon and without much memory.
  */
 export function surviveDamage(
   file: Buffer,
   most: number,
   words: readonly string[],
   budgetMs = Infinity,
+  load: (made: Buffer) => unknown = planOf,
 ): void {
   const next = randoms(1);
   const start = performance.now();
   let rounds = 0;
+  const least = Math.min(40, file.length / 2);
   const at = (length: number): number => Math.floor(next() * length);
   let refused = 0;
   for (let round = 0; round < most; round += 1) {
@@ -172,7 +174,7 @@ export function surviveDamage(
       const place = at(made.length);
       const kind = at(4);
       if (kind === 0) made[place] = at(256);
-      else if (kind === 1) made = made.subarray(0, Math.max(40, place));
+      else if (kind === 1) made = made.subarray(0, Math.max(least, place));
       else if (kind === 2) {
         const word = Buffer.from(words[at(words.length)] ?? '', 'latin1');
         made = Buffer.concat([made.subarray(0, place), word, made.subarray(place)]);
@@ -185,7 +187,7 @@ export function surviveDamage(
     const began = performance.now();
     const before = memoryNow();
     try {
-      planOf(made);
+      load(made);
     } catch (error) {
       const isOurs = error instanceof ServalError && error.code === ErrorCode.ModelInvalid;
       assert.ok(isOurs, `round ${round}: ${error instanceof Error ? error.stack : String(error)}`);

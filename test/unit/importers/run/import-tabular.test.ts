@@ -41,6 +41,7 @@ function importers(asked: string[]): TabularImporters {
     xgboost: one('xgboost'),
     lightgbm: one('lightgbm'),
     catboost: one('catboost'),
+    ydf: one('ydf'),
   };
 }
 
@@ -101,16 +102,20 @@ test('chooses the importer by the contents of an archive', async (t) => {
     { name: 'bundle.json', content: '{}' },
     { name: 'root/model.json', content: '{}' },
   ];
+  const ydf = ['data_spec.pb', 'header.pb'].map((name) => ({ name: `m/x_${name}`, content: '' }));
   const asked: string[] = [];
-  for (const bytes of [zipOf(spark), await tarGzOf(spark), zipOf(mleap)]) {
+  for (const bytes of [zipOf(spark), await tarGzOf(spark), zipOf(mleap), zipOf(ydf)]) {
     const path = archiveIn(folder, `${asked.length}`, bytes);
     await importTabular(request(path, { format: 'archive' }), folder, importers(asked));
   }
-  assert.deepEqual(asked, [`spark ${folder}/0`, `spark ${folder}/1`, `mleap ${folder}/2`]);
+  assert.deepEqual(
+    asked,
+    ['spark', 'spark', 'mleap', 'ydf'].map((format, i) => `${format} ${folder}/${i}`),
+  );
   const other = archiveIn(folder, 'other', zipOf([{ name: 'readme.md', content: 'x' }]));
   await assert.rejects(
     importTabular(request(other, { format: 'archive' }), folder, importers(asked)),
-    /other: expected a model that Spark has saved .* got 1 files: readme\.md/,
+    /other: expected a model that Spark has saved .* or a YDF model .* got 1 files: readme\.md/,
   );
 });
 

@@ -93,6 +93,10 @@ test('finds tabular models under their own names', () => {
   assert.equal(tabular(['metadata']), 'none', 'a model may be called so');
   assert.equal(tabular(['bundle.json', 'root']), 'mleap [mleap_bundle] ""');
   assert.equal(tabular(['bundle.json']), 'none');
+  const ydf = ['data_spec.pb', 'header.pb', 'nodes-00000-of-00001'];
+  assert.equal(tabular(['done', ...ydf]), 'ydf [ydf_model] ""');
+  assert.equal(tabular(ydf.map((name) => `mine_${name}`)), 'ydf [ydf_model] ""');
+  assert.equal(tabular([...ydf, 'b_header.pb', 'b_data_spec.pb']), 'none', 'which of the two?');
   assert.equal(tabular(['iris.pmml', 'readme.md']), 'pmml [pmml_xml] "iris.pmml"');
   assert.equal(tabular(['a.pmml', 'b.pmml']), 'none', 'which of the two?');
   assert.equal(tabular(['iris.pmml.gz', 'readme.md']), 'pmml [pmml_xml] "iris.pmml.gz"');
@@ -120,6 +124,7 @@ test('what a configuration says that it is', () => {
   assert.equal(tabular(['pipeline', 'x'], 'pipeline', spark), `spark [${spark}] "pipeline"`);
   assert.equal(tabular(['model'], undefined, spark), `spark [${spark}] "model"`);
   assert.equal(tabular(['model.gz'], undefined, spark), `spark [${spark}] "model.gz"`);
+  assert.equal(tabular(['mine'], 'mine', 'ydf_model'), 'ydf [ydf_model] "mine"');
   assert.equal(tabular(['x'], undefined, 'onnxruntime_onnx'), 'none');
   assert.equal(tabular(['iris.txt'], 'iris.txt', 'pmml_xml'), 'pmml [pmml_xml] "iris.txt"');
 });

@@ -42,6 +42,14 @@ interface Read {
 type Samples = Readonly<Record<string, readonly [around: string, ...members: readonly string[]]>>;
 
 const TENSOR = 'name: "x" data_type: TYPE_FP32 dims: [ 3, 4, 5 ]';
+const IO =
+  'platform: "ensemble" input { name: "a" data_type: TYPE_FP32 dims: 1 } ' +
+  'output { name: "b" data_type: TYPE_FP32 dims: 1 }';
+const [IN_MAP, OUT_MAP] = [
+  'input_map { key: "x" value: "a" }',
+  'output_map { key: "y" value: "b" }',
+];
+const STEP = `step { model_name: "s" model_version: -1 ${IN_MAP} ${OUT_MAP} }`;
 const WARMUP = 'inputs { key: "x" value { data_type: TYPE_FP32 dims: 1 zero_data: true } }';
 
 const TRITON_SAMPLES: Samples = {
@@ -60,7 +68,7 @@ const TRITON_SAMPLES: Samples = {
     'optimization { graph { level: 1 } }',
     'dynamic_batching { }',
     'sequence_batching { }',
-    'ensemble_scheduling { }',
+    `ensemble_scheduling { ${STEP} } ${IO}`,
     'instance_group { count: 2 }',
     'default_model_filename: "m.onnx"',
     'cc_model_filenames { key: "7.5" value: "m" }',
@@ -72,6 +80,15 @@ const TRITON_SAMPLES: Samples = {
     'model_repository_agents { agents { name: "checksum" } }',
     'response_cache { enable: true }',
     'model_metrics { metric_control { metric_identifier { family: "f" } } }',
+  ],
+  ModelEnsembling: [`${IO} ensemble_scheduling { @ }`, STEP, `max_inflight_requests: 4 ${STEP}`],
+  'ModelEnsembling.Step': [
+    `${IO} ensemble_scheduling { step { @ } }`,
+    `model_name: "s" model_version: -1 ${IN_MAP} ${OUT_MAP}`,
+    `model_version: 3 model_name: "s" ${IN_MAP} ${OUT_MAP}`,
+    `${IN_MAP} model_name: "s" model_version: -1 ${OUT_MAP}`,
+    `${OUT_MAP} model_name: "s" model_version: -1 ${IN_MAP}`,
+    `model_namespace: "n" model_name: "s" model_version: -1 ${IN_MAP} ${OUT_MAP}`,
   ],
   ModelRepositoryAgents: ['model_repository_agents { @ }', 'agents { name: "checksum" }'],
   'ModelRepositoryAgents.Agent': [

@@ -106,7 +106,8 @@ test('backends and platforms', () => {
   const cases: readonly (readonly [string, string])[] = [
     [
       'backend: "python"',
-      '1:10: backend: expected one of onnxruntime, tensorflow, tabular, tensorrt, fil, got "python"',
+      '1:10: backend: expected one of onnxruntime, tensorflow, tabular, tensorrt, fil, ensemble, ' +
+        'got "python"',
     ],
     [
       'backend: "onnxruntime" platform: "tensorflow_savedmodel"',
@@ -116,10 +117,14 @@ test('backends and platforms', () => {
       'platform: "tensorrt_plans"',
       '1:11: platform: expected onnxruntime_onnx or onnx_onnxv1 or tensorflow_savedmodel or ' +
         'tensorflow_graphdef or spark_pipelinemodel or mleap_bundle or pmml_xml or ' +
-        'xgboost_booster or lightgbm_booster or catboost_booster or tensorrt_plan, ' +
+        'xgboost_booster or lightgbm_booster or catboost_booster or ydf_model or ' +
+        'tensorrt_plan or ensemble, ' +
         'got "tensorrt_plans"',
     ],
-    ['platform: "ensemble"', '1:11: platform: ensembles are not supported yet'],
+    [
+      'platform: "ensemble"',
+      '1:11: platform: expected ensemble_scheduling with ensemble, got none',
+    ],
     [
       'backend: "serval_null" platform: "onnxruntime_onnx"',
       '1:34: platform: expected none with backend serval_null, got "onnxruntime_onnx"',
@@ -278,7 +283,6 @@ test('dynamic batching: priorities and order', () => {
 
 test('fails a model for unsupported settings and names them', () => {
   const cases: readonly (readonly [string, string])[] = [
-    ['ensemble_scheduling { step [] }', 'ensemble_scheduling: ensembles are'],
     ['sequence_batching { }', 'sequence_batching: sequences and their state are'],
     ['batch_input { }', 'batch_input: ragged batches are'],
     ['batch_output { }', 'batch_output: ragged batches are'],

@@ -8,7 +8,7 @@ import type { DesiredVersion } from '../desired.js';
 import type { DesiredServable } from '../servables.js';
 import type { Servable } from '../snapshot-build.js';
 
-/** What is known about the model of a step. */
+/** The registry's knowledge of a step's model. */
 export interface StepModel {
   /** undefined: it is not desired. */
   readonly desired: readonly DesiredServable[] | undefined;

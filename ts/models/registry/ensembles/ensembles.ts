@@ -24,7 +24,7 @@ interface Target {
 
 export class Ensembles {
   readonly #servables: Servables;
-  /** As the sources desire them: without bindings. */
+  /** The models of the sources, without bindings. */
   #desired: Wanted = { models: new Map(), versions: new Map() };
   #models = new Map<string, DesiredModel>();
   #versions = new Map<string, readonly DesiredServable[]>();
@@ -155,7 +155,7 @@ export class Ensembles {
     const stale = live.filter((one) => isStale(one, this.#modelOf));
     const waiting = bindings.find((one) => one?.kind === 'waiting');
     if (waiting?.kind === 'waiting') {
-      // What serves and can go on stays until the steps are there.
+      // Versions that serve and can go on stay until the steps are there.
       const kept = live.filter((one) => !stale.includes(one));
       return {
         model: { ...model, problem: waiting.text },

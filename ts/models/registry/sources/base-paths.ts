@@ -34,9 +34,13 @@ const PLATFORMS_OF: Readonly<Record<ModelFormat, readonly string[]>> = {
   xgboost: ['xgboost', TABULAR_PLATFORMS.xgboost],
   lightgbm: ['lightgbm', TABULAR_PLATFORMS.lightgbm],
   catboost: ['catboost', TABULAR_PLATFORMS.catboost],
+  ydf: ['ydf', TABULAR_PLATFORMS.ydf],
   plan: ['tensorrt', TENSORRT_PLATFORM],
   // The load finds out which of them it is.
-  archive: ['spark', TABULAR_PLATFORMS.spark, 'mleap', TABULAR_PLATFORMS.mleap],
+  archive: [
+    ...['spark', TABULAR_PLATFORMS.spark, 'mleap', TABULAR_PLATFORMS.mleap],
+    ...['ydf', TABULAR_PLATFORMS.ydf],
+  ],
   booster: [
     ...['xgboost', TABULAR_PLATFORMS.xgboost, 'lightgbm', TABULAR_PLATFORMS.lightgbm],
     ...['catboost', TABULAR_PLATFORMS.catboost],

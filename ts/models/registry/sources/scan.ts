@@ -125,7 +125,9 @@ export const SINGLE_VERSION = '1';
 /** Maximum entries in a fingerprint; the rest of a folder is assumed not to change. */
 const FINGERPRINT_ENTRIES_MAX = 4096;
 const FINGERPRINT_DEPTH_MAX = 16;
-const MAY_BE_FOLDERS: ReadonlySet<ModelFormat> = new Set(['tensorflow', 'spark', 'mleap']);
+const MAY_BE_FOLDERS: ReadonlySet<ModelFormat> = new Set([
+  ...(['tensorflow', 'spark', 'mleap', 'ydf'] as const),
+]);
 const encoder = new TextEncoder();
 
 export interface VersionScan {

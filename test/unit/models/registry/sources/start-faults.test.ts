@@ -152,10 +152,13 @@ test('a model without a version carries the reason, the configuration first', as
   });
   const { registry, lines } = await faultsOf(t, { sources: { modelRepositories: [folder] } });
   const problemOf = (name: string): string => registry.snapshot.models[name]?.problem ?? '';
-  assert.match(problemOf('ensemble'), /config\.pbtxt:1:\d+: .*ensembles are not supported/);
+  assert.match(
+    problemOf('ensemble'),
+    /config\.pbtxt:1:\d+: platform: expected ensemble_scheduling/,
+  );
   assert.match(
     problemOf('python'),
-    /backend: expected one of onnxruntime, tensorflow, tabular, tensorrt, fil, got "python"$/,
+    /backend: expected one of onnxruntime, tensorflow, tabular, tensorrt, fil, ensemble, got "python"$/,
   );
   assert.match(problemOf('torch'), /platform: expected .*, got "pytorch_libtorch"$/);
   assert.match(problemOf('bare'), /has no model: expected model\.onnx, got model\.pt/);

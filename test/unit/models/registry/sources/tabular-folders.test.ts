@@ -51,6 +51,7 @@ const importerOf = (schema: string) =>
 test('files, folders, version folders and repositories', async (t) => {
   const spark = { 'metadata/part-00000': '{}', 'stages/x': '' };
   const mleap = { 'bundle.json': '{}', 'root/model.json': '{}' };
+  const ydf = { 'a_header.pb': '', 'a_data_spec.pb': '', 'a_nodes-00000-of-00001': '', a_done: '' };
   const below = (folder: string, files: Record<string, string>): Record<string, string> =>
     Object.fromEntries(Object.entries(files).map(([name, text]) => [`${folder}/${name}`, text]));
   const folder = filledFolder(t, {
@@ -59,6 +60,8 @@ test('files, folders, version folders and repositories', async (t) => {
     ...below('pipeline', spark),
     ...below('bundle', mleap),
     ...below('versioned/3', spark),
+    ...below('grown', ydf),
+    ...below('repo/d/5', ydf),
     'repo/a/1/model.pmml': '<PMML/>',
     ...below('repo/b/2/model', spark),
     'repo/b/config.pbtxt': 'platform: "spark_pipelinemodel"',
@@ -66,12 +69,22 @@ test('files, folders, version folders and repositories', async (t) => {
     'repo/c/1/schema.json': '{}',
   });
   assert.deepEqual(
-    await found(folder, ['iris.pmml', 'lr.tar.gz', 'pipeline', 'bundle', 'versioned', 'repo']),
+    await found(folder, [
+      'iris.pmml',
+      'lr.tar.gz',
+      'pipeline',
+      'bundle',
+      'versioned',
+      'grown',
+      'repo',
+    ]),
     [
       'a/1 pmml pmml_xml repo/a/1/model.pmml',
       'b/2 spark spark_pipelinemodel repo/b/2/model',
       'bundle/1 mleap mleap_bundle bundle',
       'c/1 archive  repo/c/1/lr.zip',
+      'd/5 ydf ydf_model repo/d/5',
+      'grown/1 ydf ydf_model grown',
       'iris/1 pmml pmml_xml iris.pmml',
       'lr/1 archive  lr.tar.gz',
       'pipeline/1 spark spark_pipelinemodel pipeline',

@@ -1,0 +1,174 @@
+// The sums of YDF's trees, in floats and in YDF's own order. Importer's worker thread; pure.
+// Source: YDF's serving/decision_forest/decision_forest_serving.cc, register_engines.cc,
+// quick_scorer_extended.cc.
+import { TASK } from '../../../protobuf/generated/yggdrasil-fields.js';
+import {
+  call,
+  type Column,
+  columnRef,
+  constant,
+  type Expression,
+  type PlanBuilder,
+} from '../../plan/builder.js';
+import { addForest, type ForestOptions } from '../../plan/forest.js';
+import { vectorElement } from '../../plan/ops/vectors.js';
+import { cast, float } from '../../plan/xgboost/scores.js';
+import type { Feature } from './fields.js';
+import { dividedLeaves, type RawLeaves, wholeLeaves } from './leaves.js';
+import type { DataColumn, ModelHeader, TreesHeader } from './messages.js';
+import { type GrownTrees, type ObliqueTest, someTrees, widestOf } from './nodes.js';
+import { projections } from './oblique.js';
+import { forestParts, hasBit } from './trees.js';
+
+/** A model as its files have it. */
+export interface Ensemble {
+  readonly header: ModelHeader;
+  readonly columns: readonly DataColumn[];
+  readonly trees: TreesHeader;
+  readonly grown: GrownTrees;
+  readonly leaves: RawLeaves;
+  /** The classes' texts, of a model that classifies. */
+  readonly classes: readonly (string | undefined)[];
+}
+
+const PLACE = 'trees';
+/** Trees with at most this number of leaves are summed from the initial prediction on. */
+const QUICK_LEAVES_MAX = 64;
+const QUICK_TREES_MAX = 65_535;
+
+interface SumOptions {
+  readonly start?: number;
+  /** Sums are kept in floats. Default: true. */
+  readonly isFloat?: boolean;
+}
+
+/**
+ * Floats: one, or one for each class. Errors: RangeError: the counts of trees and initial
+ * predictions do not fit the classes, or a condition does not fit its feature.
+ */
+export function addSums(
+  builder: PlanBuilder,
+  ensemble: Ensemble,
+  features: ReadonlyMap<number, Feature>,
+): readonly Expression[] {
+  const sums = new TreeSums(builder, features);
+  const isBoosted = ensemble.header.name === 'GRADIENT_BOOSTED_TREES';
+  return isBoosted ? boostedSums(sums, ensemble) : averages(sums, ensemble);
+}
+
+/** Appends stages `forest`. */
+class TreeSums {
+  readonly #builder: PlanBuilder;
+  readonly #features: ReadonlyMap<number, Feature>;
+  readonly #project: (test: ObliqueTest) => Column;
+
+  constructor(builder: PlanBuilder, features: ReadonlyMap<number, Feature>) {
+    this.#builder = builder;
+    this.#features = features;
+    this.#project = projections(builder, features);
+  }
+
+  /** A double. */
+  one(trees: GrownTrees, leaves: Float64Array, name: string, options: SumOptions = {}): Expression {
+    const { start = 0, isFloat = true } = options;
+    if (trees.roots.length === 0) return constant(start);
+    const values = this.#builder.column(name, 'double');
+    const sums = { width: 1, base: Float64Array.of(start), floatSums: isFloat, values };
+    this.#add(trees, { leaves, ...sums });
+    return columnRef(values);
+  }
+
+  /** Doubles, one for each number of a leaf. */
+  many(trees: GrownTrees, leaves: Float64Array, width: number, isFloat: boolean): Expression[] {
+    const values = this.#builder.column('sums', 'vector');
+    this.#add(trees, { leaves, width, floatSums: isFloat, values });
+    return Array.from({ length: width }, (_, index) => {
+      const output = this.#builder.column(`sum of class ${index}`, 'double');
+      vectorElement(this.#builder, { input: values, output, index }, PLACE);
+      return columnRef(output);
+    });
+  }
+
+  #add(
+    trees: GrownTrees,
+    sums: Pick<ForestOptions, 'leaves' | 'width' | 'base' | 'floatSums' | 'values'>,
+  ): void {
+    const parts = forestParts(trees, this.#features, this.#project);
+    const forest = { ...parts, roots: Int32Array.from(trees.roots), ...sums };
+    addForest(this.#builder, forest, PLACE);
+  }
+}
+
+function boostedSums(sums: TreeSums, ensemble: Ensemble): readonly Expression[] {
+  const { grown } = ensemble;
+  const leaves = dividedLeaves(ensemble.leaves);
+  const initial = initialOf(ensemble);
+  if (initial.length === 1) {
+    const [start = 0] = initial;
+    const isSlow = isLocal(ensemble);
+    if (isSlow || isQuick(ensemble)) {
+      return [cast(sums.one(grown, leaves, 'sum', { start, isFloat: !isSlow }), 'float')];
+    }
+    const sum = cast(sums.one(grown, leaves, 'sum'), 'float');
+    return [call('sql.add', sum, float(start))];
+  }
+  if (grown.roots.length % initial.length !== 0) {
+    throw new RangeError(
+      `expected the same count of trees for each of ${initial.length} classes, got ` +
+        `${grown.roots.length} trees`,
+    );
+  }
+  return initial.map((start, group) => {
+    const some = someTrees(grown, (tree) => tree % initial.length === group);
+    const own = Float64Array.from(some.leaves, (leaf) => leaves[leaf] ?? 0);
+    const sum = cast(sums.one(some.trees, own, `sum of class ${group}`), 'float');
+    return call('sql.add', sum, float(start));
+  });
+}
+
+function averages(sums: TreeSums, ensemble: Ensemble): readonly Expression[] {
+  const { header, trees, grown, leaves } = ensemble;
+  if (grown.roots.length === 0) throw new RangeError('the model has no trees');
+  const sumsOf = (values: Float64Array, isFloat: boolean): readonly Expression[] =>
+    leaves.width === 1
+      ? [sums.one(grown, values, 'sum', { isFloat })]
+      : sums.many(grown, values, leaves.width, isFloat);
+  if (header.name === 'ISOLATION_FOREST' || !isLocal(ensemble)) {
+    return sumsOf(dividedLeaves(leaves), true).map((sum) => cast(sum, 'float'));
+  }
+  const isFloat = header.task === TASK.CLASSIFICATION && !trees.winnerTakesAll;
+  return sumsOf(wholeLeaves(leaves, isFloat), isFloat).map((sum) =>
+    cast(call('sql.divide', sum, constant(leaves.divisor)), 'float'),
+  );
+}
+
+/**
+ * Whether a missing category or flag goes another way than the most frequent one. YDF's fast
+ * engines do not run such models, and its slow one adds in doubles.
+ */
+function isLocal({ grown, columns }: Ensemble): boolean {
+  return grown.conditions.some(({ attribute, passesMissing, test }) => {
+    const { mostFrequent = 0, isMostlyTrue = true } = columns[attribute] ?? {};
+    if (test.kind === 'true') return isMostlyTrue !== passesMissing;
+    if (test.kind === 'elements') return test.elements.includes(mostFrequent) !== passesMissing;
+    return test.kind === 'bitmap' && hasBit(test.bitmap, mostFrequent) !== passesMissing;
+  });
+}
+
+/** The initial prediction of each score. */
+function initialOf({ header, trees, classes }: Ensemble): readonly number[] {
+  const { initial, treesPerIteration } = trees;
+  const isMany = header.task === TASK.CLASSIFICATION && classes.length !== 2;
+  const expected = isMany ? classes.length : 1;
+  if (initial.length === expected && treesPerIteration === expected && expected > 0) return initial;
+  throw new RangeError(
+    `expected ${expected} initial predictions and trees for each iteration, got ` +
+      `${initial.length} and ${treesPerIteration}`,
+  );
+}
+
+/** YDF has a faster way for small trees, which adds in another order than its general one. */
+function isQuick({ grown }: Ensemble): boolean {
+  if (grown.roots.length > QUICK_TREES_MAX || widestOf(grown) > QUICK_LEAVES_MAX) return false;
+  return grown.conditions.every(({ test }) => test.kind !== 'oblique' && test.kind !== 'missing');
+}
