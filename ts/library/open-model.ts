@@ -162,6 +162,10 @@ async function findModel(
     const why = problem || wrongWith(found).join('; ') || 'no version can be served';
     throw new ServalError(ErrorCode.ModelInvalid, `${path}: ${why}`);
   }
+  if (version.ensemble !== undefined) {
+    const text = `model '${found.name}' is an ensemble of other models: serve its repository`;
+    throw new ServalError(ErrorCode.ModelInvalid, `${path}: ${text}`);
+  }
   return { found, version };
 }
 

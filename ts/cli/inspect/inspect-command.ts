@@ -102,6 +102,10 @@ export async function inspectCommand(args: readonly string[]): Promise<number> {
       tensorRtText(report, signatureText),
     );
   }
+  if (version.format === 'ensemble') {
+    const { ensembleReport, ensembleText } = await import('./ensemble-report.js');
+    return print(ensembleReport(model, version), (report) => ensembleText(report, signatureText));
+  }
   return print(await inspectModel(model, version, libraryPath), reportText);
 }
 

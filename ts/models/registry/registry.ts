@@ -205,12 +205,13 @@ export class Registry {
   }
 
   /**
-   * Settles when none of these models (default: all) is loading, unloading or waiting for either;
-   * with `retries`, also when no failed load will be retried.
+   * Settles when none of these models (default: all) and of the ensembles above them is loading,
+   * unloading or waiting for either; with `retries`, also when no failed load will be retried.
    */
   whenSettled(names?: readonly string[], retries = false): Promise<void> {
     return new Promise((resolve) => {
-      this.#waiters.push({ names, retries, resolve });
+      const all = names && this.#ensembles.withUsers(names);
+      this.#waiters.push({ names: all, retries, resolve });
       this.#settleWaiters();
     });
   }

@@ -48,6 +48,13 @@ export class Ensembles {
     return this.#waiting;
   }
 
+  /** The models, and the ensembles that are directly or indirectly bound to them. */
+  withUsers(names: readonly string[]): readonly string[] {
+    const all = new Set(names);
+    for (const name of all) for (const user of this.#users.get(name) ?? []) all.add(user);
+    return [...all];
+  }
+
   /**
    * The desired state with the present bindings of ensembles. The same object as `desired` if there
    * are none; else its maps change with rebind().
