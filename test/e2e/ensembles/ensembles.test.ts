@@ -2,6 +2,7 @@
 // steps are reloaded under traffic, unloaded and loaded by explicit calls. Source: v2-protocol.md
 // 3.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { RawClient, encode, messageTypes } from '../../unit/protocols/raw-client.js';
@@ -42,6 +43,18 @@ ensemble_scheduling { ${steps.join('\n')} }`,
   );
 }
 
+/** y = 2 f + 1, in PMML. */
+const LINE = `<PMML xmlns="http://www.dmg.org/PMML-4_4" version="4.4"><Header/>
+<DataDictionary>
+<DataField name="f" optype="continuous" dataType="double"/>
+<DataField name="y" optype="continuous" dataType="double"/>
+</DataDictionary>
+<RegressionModel functionName="regression"><MiningSchema>
+<MiningField name="f"/><MiningField name="y" usageType="target"/>
+</MiningSchema><RegressionTable intercept="1">
+<NumericPredictor name="f" coefficient="2"/>
+</RegressionTable></RegressionModel></PMML>`;
+
 /** plus1, then plus10, then a batched model that returns its input. */
 function chainRepository(name: string): string {
   const repository = folders.repository(name, []);
@@ -74,6 +87,14 @@ describe('an ensemble', () => {
       `step { model_name: "chain" model_version: -1 input_map { key: "IN" value: "first" }
         output_map { key: "OUT" value: "OUT" } }`,
     ]);
+    put(join(repository, 'line', '1', 'model.pmml'), LINE);
+    putEnsemble(repository, 'mixed', [
+      step('plus1', 'IN', 'a'),
+      step('line', 'a', 'OUT').replace('key: "x"', 'key: "f"'),
+    ]);
+    const config = join(repository, 'mixed', 'config.pbtxt');
+    const text = readFileSync(config, 'utf8');
+    put(config, text.replace('"OUT" data_type: TYPE_FP32', '"OUT" data_type: TYPE_FP64'));
     putEnsemble(repository, 'lost', [step('nowhere', 'IN', 'OUT')]);
     server = await startServer([
       ...['--model-repository', repository, '--strict-readiness=false'],
@@ -99,6 +120,11 @@ describe('an ensemble', () => {
     assert.equal(answer.code, 0, answer.details);
     const expected = Buffer.from(new Float32Array([16, 11.5]).buffer);
     assert.ok(answer.message?.includes(expected));
+  });
+
+  it('joins a model of tensors with one of fields', async () => {
+    assert.deepEqual(await values(server, 'mixed', 5), [13]);
+    assert.deepEqual(v2Values(await infer(server, 'mixed', v2Body('IN', []))), []);
   });
 
   it('is described as one', async () => {
