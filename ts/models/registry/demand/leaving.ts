@@ -18,8 +18,10 @@ export interface Resident {
 }
 
 export interface Memory {
-  /** Bytes of models that cannot leave, and of loads under way. */
+  /** Bytes of models that cannot leave. */
   readonly held: number;
+  /** Bytes of loads under way, whose models can leave later. Absent: 0. */
+  readonly coming?: number;
   readonly needs: number;
   readonly limit: number;
 }
@@ -34,10 +36,10 @@ export interface Leaving {
 
 /** A version that came within STAYS_MS stays: versions do not push each other out in turn. */
 export function whoLeaves(residents: readonly Resident[], memory: Memory, nowMs: number): Leaving {
-  const { held, needs, limit } = memory;
+  const { held, coming = 0, needs, limit } = memory;
   const bytesOf = (some: readonly Resident[]): number =>
     some.reduce((sum, { bytes }) => sum + bytes, 0);
-  let excess = held + needs + bytesOf(residents) - limit;
+  let excess = held + coming + needs + bytesOf(residents) - limit;
   const leave: Resident[] = [];
   const movable = residents.filter((one) => !one.pin);
   const free = movable.filter(

@@ -246,10 +246,11 @@ export class OnDemand {
     const untilMs = clock.nowMs() + ROOM_WAIT_MS;
     for (;;) {
       const others = this.#residents(entry);
-      const held = this.#comingBytes + this.#eagerBytes();
+      const held = this.#eagerBytes();
+      const coming = this.#comingBytes;
       const answer = whoLeaves(
         others,
-        { held, needs: entry.bytes, limit: memoryBytes },
+        { held, coming, needs: entry.bytes, limit: memoryBytes },
         clock.nowMs(),
       );
       if (answer.fits) {
@@ -257,7 +258,8 @@ export class OnDemand {
         await Promise.all(answer.leave.map((one) => this.#evict(one)));
         return;
       }
-      if (answer.isHopeless || clock.nowMs() >= untilMs) throw this.#noRoom(entry, held, others);
+      if (answer.isHopeless || clock.nowMs() >= untilMs)
+        throw this.#noRoom(entry, held + coming, others);
       await new Promise<void>((resolve) => {
         clock.after(ROOM_LOOK_MS, resolve);
       });

@@ -49,3 +49,15 @@ test('what can never fit is hopeless', () => {
   assert.deepEqual(leaving([resident(1, 5)], 31, 40, 10), [false, [], true]);
   assert.deepEqual(leaving([resident(1, 5)], 30, 40, 10), [true, [1], false]);
 });
+
+test('loads under way take memory, but their models can leave later', () => {
+  const memory = { held: 0, needs: 10, limit: 40 };
+  const leaving = (coming: number, residents: readonly Resident[] = []) => {
+    const { fits, isHopeless } = whoLeaves(residents, { ...memory, coming }, NOW_MS);
+    return [fits, isHopeless];
+  };
+  assert.deepEqual(leaving(30), [true, false]);
+  assert.deepEqual(leaving(31), [false, false]);
+  assert.deepEqual(leaving(31, [resident(1, 5)]), [false, false]);
+  assert.deepEqual(leaving(0, [resident(1, 5, { bytes: 31, pin: true })]), [false, true]);
+});
