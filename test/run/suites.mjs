@@ -93,7 +93,9 @@ async function runSuite(name, write) {
   if (NEEDS_PYTHON.has(name) && env.SERVAL_PYTHON === undefined) {
     const python = pythonInterpreter();
     if (python === undefined) {
-      return { ...noCounts(), failed: 1, failures: ['no interpreter of test/env/python-env.sh'] };
+      const counts = noCounts();
+      addFailure(counts, `${name}: no interpreter of test/env/python-env.sh`);
+      return counts;
     }
     env.SERVAL_PYTHON = python;
   }
