@@ -52,6 +52,12 @@ const ROWS = [
     about: "How long a request waits for its model's process to return; 0 = not at all.",
   },
   {
+    name: 'responseCacheBytes',
+    type: 'number',
+    part: 'engine',
+    about: 'Size of the response cache; 0 = none.',
+  },
+  {
     name: 'metrics',
     type: 'boolean',
     part: 'engine',

@@ -2,6 +2,7 @@
 // iterates over all models.
 #include "stats/metrics_text.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <map>
@@ -55,6 +56,21 @@ constexpr CountFamily kTritonFamilies[] = {
      [](const ModelMetrics& model) { return model.reading.padding_rows; }},
 };
 
+// Written for the models whose responses are cached. Source: Triton's metrics of the response cache.
+constexpr CountFamily kCacheFamilies[] = {
+    {"nv_cache_num_hits_per_model", "counter", "Requests answered from the response cache",
+     [](const ModelMetrics& model) { return model.reading.cache_hit.count; }},
+    {"nv_cache_hit_duration_per_model", "counter",
+     "Time of look-ups that found a response, microseconds",
+     [](const ModelMetrics& model) { return model.reading.cache_hit.ns / 1000; }},
+    {"nv_cache_num_misses_per_model", "counter",
+     "Successful requests that the response cache could not answer",
+     [](const ModelMetrics& model) { return model.reading.cache_miss.count; }},
+    {"nv_cache_miss_duration_per_model", "counter",
+     "Time of their look-ups and of storing their responses, microseconds",
+     [](const ModelMetrics& model) { return model.reading.cache_miss.ns / 1000; }},
+};
+
 struct Reason {
   Outcome outcome;
   std::string_view label;
@@ -104,6 +120,17 @@ void write_counts(const std::vector<LabelledModel>& models, MetricsWriter& write
     writer.family(family.name, family.type, family.help);
     for (const auto& [model, labels] : models) {
       writer.sample(family.name, labels, family.value(*model));
+    }
+  }
+}
+
+void write_cache_counts(const std::vector<LabelledModel>& models, MetricsWriter& writer) {
+  const auto caches = [](const LabelledModel& one) { return one.model->caches; };
+  if (!std::ranges::any_of(models, caches)) return;
+  for (const CountFamily& family : kCacheFamilies) {
+    writer.family(family.name, family.type, family.help);
+    for (const auto& [model, labels] : models) {
+      if (model->caches) writer.sample(family.name, labels, family.value(*model));
     }
   }
 }
@@ -246,6 +273,7 @@ bool write_triton_metrics(std::span<const ModelMetrics> models, ByteBuffer& out)
   const std::vector<LabelledModel> with_labels = labelled(models);
   MetricsWriter writer(out);
   write_counts(with_labels, writer);
+  write_cache_counts(with_labels, writer);
   write_failures(with_labels, writer);
   write_load_times(with_labels, writer);
   write_latencies(with_labels, writer);

@@ -15,6 +15,7 @@ struct ModelMetrics {
   std::string_view name;
   int64_t version = 0;
   int64_t load_us = 0;
+  bool caches = false;  // its responses are cached
   StatsReading reading;
 };
 

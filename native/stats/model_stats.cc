@@ -88,6 +88,10 @@ struct TensorFlowLatency {
   TensorFlowCounters request{}, runtime{};
 };
 
+struct CacheCounters {
+  Counter count{0}, ns{0};
+};
+
 struct BatchCell {
   Counter count{0}, input_ns{0}, infer_ns{0}, output_ns{0};
 };
@@ -142,6 +146,8 @@ struct alignas(64) ModelStats::Shard {
   template <Writers kWriters>
   void record(const RequestRecord& request);
   template <Writers kWriters>
+  void record_tensorflow(size_t entry, const RequestRecord& done);
+  template <Writers kWriters>
   void record(const BatchRecord& batch);
   void read_requests(StatsReading& out) const;
   void read_batches(StatsReading& out) const;
@@ -149,6 +155,7 @@ struct alignas(64) ModelStats::Shard {
   Counter last_inference_ms{0};
   Counter rows{0}, fail_ns{0};
   Latency request, queue, input, infer, output;
+  CacheCounters hits, misses;
   std::array<Counters<kOutcomes>, kEntries> outcomes{};
   Counter executions{0}, executed_rows{0}, padding_rows{0};
   Counters<kBatchRowsBounds + 1> batch_rows{};
@@ -166,13 +173,23 @@ void ModelStats::Shard::record(const RequestRecord& done) {
     add<kWriters>(fail_ns, done.total_ns);
     return;
   }
-  add<kWriters>(rows, done.rows);
   request.record<kWriters>(done.total_ns);
   queue.record<kWriters>(done.queue_ns);
+  if (done.cached != CacheResult::None) {
+    CacheCounters& counters = done.cached == CacheResult::Hit ? hits : misses;
+    add<kWriters>(counters.count, 1);
+    add<kWriters>(counters.ns, done.cache_ns);
+  }
+  if (is_tensorflow_entry(entry)) record_tensorflow<kWriters>(entry, done);
+  if (done.cached == CacheResult::Hit) return;
+  add<kWriters>(rows, done.rows);
   input.record<kWriters>(done.input_ns);
   infer.record<kWriters>(done.infer_ns);
   output.record<kWriters>(done.output_ns);
-  if (!is_tensorflow_entry(entry)) return;
+}
+
+template <Writers kWriters>
+void ModelStats::Shard::record_tensorflow(size_t entry, const RequestRecord& done) {
   TensorFlowLatency& latency = made(tensorflow[entry]);
   add<kWriters>(latency.request_ns, done.total_ns);
   add<kWriters>(latency.runtime_ns, done.infer_ns);
@@ -198,6 +215,10 @@ void ModelStats::Shard::read_requests(StatsReading& out) const {
   out.last_inference_ms = std::max(out.last_inference_ms, value_of(last_inference_ms));
   out.inference_count += value_of(rows);
   out.fail.ns += value_of(fail_ns);
+  out.cache_hit.count += value_of(hits.count);
+  out.cache_hit.ns += value_of(hits.ns);
+  out.cache_miss.count += value_of(misses.count);
+  out.cache_miss.ns += value_of(misses.ns);
   for (size_t entry = 0; entry < kEntries; ++entry) {
     for (size_t outcome = 0; outcome < kOutcomes; ++outcome) {
       const uint64_t count = value_of(outcomes[entry][outcome]);
@@ -292,9 +313,9 @@ StatsReading ModelStats::read() const {
     shard->read_batches(out);
   }
   const uint64_t successes = out.outcomes[static_cast<size_t>(Outcome::Success)];
-  for (Duration* each : {&out.success, &out.queue, &out.input, &out.infer, &out.output}) {
-    each->count = successes;
-  }
+  out.success.count = out.queue.count = successes;
+  const uint64_t runs = successes - std::min(successes, out.cache_hit.count);
+  out.input.count = out.infer.count = out.output.count = runs;
   for (const uint64_t count : out.outcomes) out.fail.count += count;
   out.fail.count -= successes;
   std::vector<const BatchPage*> parts;

@@ -27,12 +27,17 @@ inline constexpr std::array<double, 22> kLatencyBoundsUs = {
 // TensorFlow Serving's request_latency buckets: 10 * 1.8^k, 33 of them; +Inf follows.
 inline constexpr size_t kTensorFlowBuckets = 33;
 
+// The part that the response cache had in a request.
+enum class CacheResult : uint8_t { None, Hit, Miss };
+
 // One request, with any outcome. Durations in nanoseconds; 0 for steps it did not reach.
 struct RequestRecord {
   uint8_t entry = 0;
   Outcome outcome = Outcome::Success;
   uint64_t queue_ns = 0, input_ns = 0, infer_ns = 0, output_ns = 0, total_ns = 0;
   uint32_t rows = 1;
+  CacheResult cached = CacheResult::None;
+  uint64_t cache_ns = 0;  // look-up and store in the response cache
 };
 
 // One run of the backend.
@@ -65,16 +70,17 @@ struct BatchReading {
 // yet another; nothing is lost, and once they have ended every number is exact.
 struct StatsReading {
   uint64_t last_inference_ms = 0;  // since 1970, of the latest request with any outcome; 0 = none
-  uint64_t inference_count = 0;    // rows of successful requests
+  uint64_t inference_count = 0;    // rows of successful requests that ran
   uint64_t execution_count = 0;    // batches
   std::array<uint64_t, kOutcomes> outcomes{};
   std::array<std::array<uint64_t, kOutcomes>, kEntries> outcomes_by_entry{};
-  // Triton's: all but `fail` are of successful requests
-  Duration success, fail, queue, input, infer, output;
+  // Triton's: all but `fail` are of successful requests; `input`, `infer` and `output` of those that
+  // ran, so not of those that the response cache answered.
+  Duration success, fail, queue, input, infer, output, cache_hit, cache_miss;
   uint64_t pending = 0;  // requests waiting now; set by the reader of the queue
   uint64_t padding_rows = 0;
   std::vector<BatchReading> batches;  // ascending
-  // For successful requests, like the durations: the sums are equal. Bounds: kLatencyBoundsUs.
+  // For the same requests as the durations: the sums are equal. Bounds: kLatencyBoundsUs.
   HistogramReading request_us, queue_us, input_us, infer_us, output_us;
   // For successful requests: total and infer. Without counts if the entry is not TensorFlow's or
   // had no success yet.

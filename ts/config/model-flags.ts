@@ -401,6 +401,15 @@ export const RUN_FLAGS = [
     { ofModels: true },
   ),
   setting(
+    'responseCacheBytes',
+    'response-cache-byte-size',
+    'SIZE',
+    { kind: 'size' },
+    0,
+    'memory for the responses of models with response_cache, within --memory-limit; 0: no cache',
+    { engine: 'responseCacheBytes' },
+  ),
+  setting(
     'pinnedPoolBytes',
     'pinned-memory-pool-byte-size',
     'BYTES',

@@ -43,7 +43,7 @@ function makeKey(root, name) {
   const command = `"$0" "$1" key ${name} inference 2>&1`;
   const bin = join(root, 'bin', 'serval.mjs');
   const printed = execFileSync('sh', ['-c', command, process.execPath, bin], { encoding: 'utf8' });
-  const key = /kept nowhere: (\S+)/.exec(printed)?.[1];
+  const key = /not stored: (\S+)/.exec(printed)?.[1];
   const line = printed.split('\n').find((one) => one.startsWith(`${name} `));
   if (key === undefined || line === undefined) throw new Error(`serval key printed ${printed}`);
   return { key, line };

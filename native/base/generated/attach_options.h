@@ -13,6 +13,7 @@ void each_attach_option(Engine& engine, Serve& serve, Thread& thread, Visit visi
   visit("memoryLimitBytes", engine.memory_limit);
   visit("pinnedPoolBytes", engine.pinned_pool_bytes);
   visit("isolateWaitMs", engine.isolate_wait_ms);
+  visit("responseCacheBytes", engine.response_cache_bytes);
   visit("metrics", engine.records);
   visit("bodyBytesMax", serve.body_bytes_max);
   visit("inflatedBytesMax", serve.inflated_bytes_max);

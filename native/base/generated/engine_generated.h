@@ -1681,7 +1681,8 @@ struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_GRAPH_USE = 68,
     VT_RETRY = 70,
     VT_ENSEMBLE = 72,
-    VT_ENSEMBLE_SIGNATURE = 74
+    VT_ENSEMBLE_SIGNATURE = 74,
+    VT_RESPONSE_CACHE = 76
   };
   const flatbuffers::String *name() const {
     return GetPointer<const flatbuffers::String *>(VT_NAME);
@@ -1791,6 +1792,9 @@ struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const serval::fb::Signature *ensemble_signature() const {
     return GetPointer<const serval::fb::Signature *>(VT_ENSEMBLE_SIGNATURE);
   }
+  bool response_cache() const {
+    return GetField<uint8_t>(VT_RESPONSE_CACHE, 0) != 0;
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyOffsetRequired(verifier, VT_NAME) &&
@@ -1860,6 +1864,7 @@ struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            verifier.VerifyVectorOfTables(ensemble()) &&
            VerifyOffset(verifier, VT_ENSEMBLE_SIGNATURE) &&
            verifier.VerifyTable(ensemble_signature()) &&
+           VerifyField<uint8_t>(verifier, VT_RESPONSE_CACHE, 1) &&
            verifier.EndTable();
   }
 };
@@ -1976,6 +1981,9 @@ struct ModelSpecBuilder {
   void add_ensemble_signature(flatbuffers::Offset<serval::fb::Signature> ensemble_signature) {
     fbb_.AddOffset(ModelSpec::VT_ENSEMBLE_SIGNATURE, ensemble_signature);
   }
+  void add_response_cache(bool response_cache) {
+    fbb_.AddElement<uint8_t>(ModelSpec::VT_RESPONSE_CACHE, static_cast<uint8_t>(response_cache), 0);
+  }
   explicit ModelSpecBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -2026,7 +2034,8 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpec(
     serval::fb::GraphUse graph_use = serval::fb::GraphUse::Required,
     bool retry = false,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::EnsembleStep>>> ensemble = 0,
-    flatbuffers::Offset<serval::fb::Signature> ensemble_signature = 0) {
+    flatbuffers::Offset<serval::fb::Signature> ensemble_signature = 0,
+    bool response_cache = false) {
   ModelSpecBuilder builder_(_fbb);
   builder_.add_null_delay_us(null_delay_us);
   builder_.add_version(version);
@@ -2059,6 +2068,7 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpec(
   builder_.add_path(path);
   builder_.add_backend(backend);
   builder_.add_name(name);
+  builder_.add_response_cache(response_cache);
   builder_.add_retry(retry);
   builder_.add_graph_use(graph_use);
   builder_.add_extended_v2(extended_v2);
@@ -2104,7 +2114,8 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpecDirect(
     serval::fb::GraphUse graph_use = serval::fb::GraphUse::Required,
     bool retry = false,
     const std::vector<flatbuffers::Offset<serval::fb::EnsembleStep>> *ensemble = nullptr,
-    flatbuffers::Offset<serval::fb::Signature> ensemble_signature = 0) {
+    flatbuffers::Offset<serval::fb::Signature> ensemble_signature = 0,
+    bool response_cache = false) {
   auto name__ = name ? _fbb.CreateString(name) : 0;
   auto backend__ = backend ? _fbb.CreateString(backend) : 0;
   auto path__ = path ? _fbb.CreateString(path) : 0;
@@ -2159,7 +2170,8 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpecDirect(
       graph_use,
       retry,
       ensemble__,
-      ensemble_signature);
+      ensemble_signature,
+      response_cache);
 }
 
 struct ProviderNodes FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
@@ -3237,7 +3249,9 @@ struct ModelStats FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_COMPUTE_OUTPUT = 36,
     VT_BATCHES = 38,
     VT_REJECTED = 40,
-    VT_PENDING = 42
+    VT_PENDING = 42,
+    VT_CACHE_HIT = 44,
+    VT_CACHE_MISS = 46
   };
   uint32_t handle() const {
     return GetField<uint32_t>(VT_HANDLE, 0);
@@ -3299,6 +3313,12 @@ struct ModelStats FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   uint64_t pending() const {
     return GetField<uint64_t>(VT_PENDING, 0);
   }
+  const serval::fb::DurationStat *cache_hit() const {
+    return GetPointer<const serval::fb::DurationStat *>(VT_CACHE_HIT);
+  }
+  const serval::fb::DurationStat *cache_miss() const {
+    return GetPointer<const serval::fb::DurationStat *>(VT_CACHE_MISS);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint32_t>(verifier, VT_HANDLE, 4) &&
@@ -3329,6 +3349,10 @@ struct ModelStats FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            verifier.VerifyVectorOfTables(batches()) &&
            VerifyField<uint64_t>(verifier, VT_REJECTED, 8) &&
            VerifyField<uint64_t>(verifier, VT_PENDING, 8) &&
+           VerifyOffset(verifier, VT_CACHE_HIT) &&
+           verifier.VerifyTable(cache_hit()) &&
+           VerifyOffset(verifier, VT_CACHE_MISS) &&
+           verifier.VerifyTable(cache_miss()) &&
            verifier.EndTable();
   }
 };
@@ -3397,6 +3421,12 @@ struct ModelStatsBuilder {
   void add_pending(uint64_t pending) {
     fbb_.AddElement<uint64_t>(ModelStats::VT_PENDING, pending, 0);
   }
+  void add_cache_hit(flatbuffers::Offset<serval::fb::DurationStat> cache_hit) {
+    fbb_.AddOffset(ModelStats::VT_CACHE_HIT, cache_hit);
+  }
+  void add_cache_miss(flatbuffers::Offset<serval::fb::DurationStat> cache_miss) {
+    fbb_.AddOffset(ModelStats::VT_CACHE_MISS, cache_miss);
+  }
   explicit ModelStatsBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -3429,7 +3459,9 @@ inline flatbuffers::Offset<ModelStats> CreateModelStats(
     flatbuffers::Offset<serval::fb::DurationStat> compute_output = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::BatchStat>>> batches = 0,
     uint64_t rejected = 0,
-    uint64_t pending = 0) {
+    uint64_t pending = 0,
+    flatbuffers::Offset<serval::fb::DurationStat> cache_hit = 0,
+    flatbuffers::Offset<serval::fb::DurationStat> cache_miss = 0) {
   ModelStatsBuilder builder_(_fbb);
   builder_.add_pending(pending);
   builder_.add_rejected(rejected);
@@ -3443,6 +3475,8 @@ inline flatbuffers::Offset<ModelStats> CreateModelStats(
   builder_.add_failures(failures);
   builder_.add_requests_queued(requests_queued);
   builder_.add_requests_inline(requests_inline);
+  builder_.add_cache_miss(cache_miss);
+  builder_.add_cache_hit(cache_hit);
   builder_.add_batches(batches);
   builder_.add_compute_output(compute_output);
   builder_.add_compute_infer(compute_infer);
@@ -3475,7 +3509,9 @@ inline flatbuffers::Offset<ModelStats> CreateModelStatsDirect(
     flatbuffers::Offset<serval::fb::DurationStat> compute_output = 0,
     const std::vector<flatbuffers::Offset<serval::fb::BatchStat>> *batches = nullptr,
     uint64_t rejected = 0,
-    uint64_t pending = 0) {
+    uint64_t pending = 0,
+    flatbuffers::Offset<serval::fb::DurationStat> cache_hit = 0,
+    flatbuffers::Offset<serval::fb::DurationStat> cache_miss = 0) {
   auto batches__ = batches ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::BatchStat>>(*batches) : 0;
   return serval::fb::CreateModelStats(
       _fbb,
@@ -3498,7 +3534,9 @@ inline flatbuffers::Offset<ModelStats> CreateModelStatsDirect(
       compute_output,
       batches__,
       rejected,
-      pending);
+      pending,
+      cache_hit,
+      cache_miss);
 }
 
 struct EngineStats FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/memory_budget.h"
+#include "engine/cache/response_cache.h"
 #include "engine/control/asked_models.h"
 #include "engine/control/metrics.h"
 #include "engine/control/task_threads.h"
@@ -38,6 +39,7 @@ struct EngineOptions {
   uint64_t pinned_pool_bytes = gpu::kPinnedPoolBytes;  // pinned host memory for GPUs; 0 = none
   // how long a request waits for its model's process to return; 0 = not at all
   uint64_t isolate_wait_ms = 5000;
+  uint64_t response_cache_bytes = 0;  // 0 = no response cache
   StartThread start_thread = serval::start_thread;  // for instances
 };
 
@@ -130,6 +132,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
 
   const EngineOptions options_;
   const std::shared_ptr<MemoryBudget> budget_;
+  const std::unique_ptr<ResponseCache> response_cache_;  // null if there is none
   AccessLog access_log_;
   Tracer tracer_;
   RequestLog request_log_;

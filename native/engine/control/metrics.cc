@@ -47,6 +47,22 @@ void write_memory_metrics(const MemoryBudget& budget, MetricsWriter& writer) {
   writer.plain_sample("serval_memory_refused_total", std::to_string(budget.refused()));
 }
 
+// Writes the response cache, which all models share; nothing if there is none.
+void write_cache_metrics(ResponseCache* cache, MetricsWriter& writer) {
+  if (cache == nullptr) return;
+  const ResponseCache::Reading reading = cache->read();
+  const auto one = [&](std::string_view name, std::string_view type, std::string_view help,
+                       uint64_t value) {
+    writer.family(name, type, help);
+    writer.plain_sample(name, std::to_string(value));
+  };
+  one("serval_response_cache_limit_bytes", "gauge", "Size of the response cache", reading.limit);
+  one("serval_response_cache_bytes", "gauge", "Memory of the cached responses", reading.bytes);
+  one("serval_response_cache_entries", "gauge", "Cached responses", reading.entries);
+  one("serval_response_cache_evicted_total", "counter",
+      "Responses that left the cache to make space", reading.evicted);
+}
+
 // Writes the sums over this process and those of isolated models; nothing before a model runs on a
 // GPU. Source: v2-protocol.md 10.
 void write_pinned_metrics(const std::vector<IsolatedReading>& processes, MetricsWriter& writer) {
@@ -193,12 +209,14 @@ bool write_metrics(MetricsKind kind, const MetricsSources& from, ByteBuffer& out
     one.name = model->spec().name;
     one.version = model->spec().version;
     one.load_us = model->load_us();
+    one.caches = model->cache() != nullptr;
     one.reading = model->read_stats();
   }
   if (kind != MetricsKind::Triton) return write_tensorflow_metrics(models, out);
   const bool written = write_triton_metrics(models, out);
   MetricsWriter writer(out);
   write_memory_metrics(from.budget, writer);
+  write_cache_metrics(from.response_cache, writer);
   const std::vector<IsolatedReading> processes = isolated_readings();
   write_pinned_metrics(processes, writer);
   write_request_log_metrics(from.logged, writer);

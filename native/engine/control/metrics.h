@@ -20,6 +20,7 @@ struct MetricsSources {
   LogTotals logged;
   const Tracer& tracer;
   const ServerStats& server_stats;
+  ResponseCache* response_cache;  // null if there is none
 };
 
 // Appends the metrics of all models; in Triton's names, those of the process too. False: out of

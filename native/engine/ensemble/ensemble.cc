@@ -46,6 +46,7 @@ class EnsembleModel final : public BackendModel {
     info_.model_version = spec.version;
     info_.providers = {"ensemble"};
     for (const PlannedStep& step : plan_.steps) {
+      info_.stateful |= step.model->stateful();
       info_.waits |= step.is_queued || step.model->info().waits;
     }
   }

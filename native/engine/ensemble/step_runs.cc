@@ -51,7 +51,7 @@ void StepRuns::reset(Run& run, size_t step) {
   request.late = Request::Late::No;
   request.wait_until_ns = request.deadline_ns = request.policy_timeout_ns = 0;
   request.schedule = {};
-  request.again = request.died = false;
+  request.again = request.died = request.waited_for_equal = false;
   request.cancel.reset();
 }
 
@@ -65,6 +65,7 @@ Status StepRuns::run_here(size_t step, const CancelFlag* cancel) {
   input.protocol = Protocol::V2Grpc;
   input.cancel = cancel;
   input.step = &run.call;
+  input.cache = CacheUse::Runs;
   bool served = false;
   {
     const ReplicaUse use(*planned.model, 0);

@@ -23,8 +23,8 @@ class InlineRunner {
   void close();
 
   // Serves `input` into `out`, as serve() does. `limit_ns`: how long it may take, in addition to
-  // the limit of the model's policy. Returns false if it took too long and was ended, or must wait
-  // for its model's process: the caller must queue it, with its `died`.
+  // the limit of the model's policy. Returns false in the cases of serve(): the caller must queue
+  // it, with its `died`.
   bool run(Model& model, ServeInput input, uint64_t queue_ns, uint64_t limit_ns, Request& out);
   // Nanoseconds that the last run spent on the request.
   uint64_t spent_ns() const { return memory_.times.input_ns + memory_.times.infer_ns; }

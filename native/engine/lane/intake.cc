@@ -46,11 +46,15 @@ Answer Intake::accept_body(uint32_t ticket, Protocol protocol, uint32_t handle,
 Answer Intake::admit(Arrival arrival, uint32_t handle) {
   const std::shared_ptr<Model>* model = state_.published().find(handle);
   if (model != nullptr) traces_.begin(**model);
+  CacheUse cache = CacheUse::Waits;
   if (model != nullptr && !runs_inline(**model, arrival.protocol, arrival.bytes.size())) {
-    return enqueue(arrival, *model, 0, false);
+    if ((*model)->cache() == nullptr || arrival.bytes.size() > kCachedInlineBodyMax) {
+      return enqueue(arrival, *model, 0, false);
+    }
+    cache = CacheUse::HitsOnly;
   }
   const std::optional<Answer> answer =
-      model != nullptr ? run_here(arrival, **model) : answer_missing(arrival, handle);
+      model != nullptr ? run_here(arrival, **model, cache) : answer_missing(arrival, handle);
   if (!answer.has_value()) {
     return enqueue(arrival, *model, inline_runner_.spent_ns(), state_.slots.first().died);
   }
@@ -72,13 +76,15 @@ Status Intake::pad_body(Arrival& arrival) {
 }
 
 // Runs the request and puts the response into slot 0. Returns nothing if the run took too long for
-// this thread, or must wait for its model's process: the caller must queue the request.
-std::optional<Answer> Intake::run_here(Arrival& arrival, Model& model) {
+// this thread, or the request must wait for its model's process or an equal request, or (HitsOnly)
+// its response is not cached: the caller must queue the request.
+std::optional<Answer> Intake::run_here(Arrival& arrival, Model& model, CacheUse cache) {
   if (Status padded = pad_body(arrival); !padded.ok()) {
     return replies_.answer(arrival, padded.error(), model.handle());
   }
   const uint64_t limit_ns = arrival.timeout_us == 0 ? kNever : left_of(arrival.timeout_us, 0);
-  const ServeInput input{arrival.protocol, arrival.bytes, arrival.json_bytes, nullptr};
+  ServeInput input{arrival.protocol, arrival.bytes, arrival.json_bytes, nullptr};
+  input.cache = cache;
   Request& out = state_.slots.first();
   out.trace = traces_.release();
   out.wait_until_ns = 0;

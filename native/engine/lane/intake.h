@@ -38,7 +38,7 @@ class Intake {
  private:
   Answer admit(Arrival arrival, uint32_t handle);
   Status pad_body(Arrival& arrival);
-  std::optional<Answer> run_here(Arrival& arrival, Model& model);
+  std::optional<Answer> run_here(Arrival& arrival, Model& model, CacheUse cache);
   Answer answer_missing(Arrival& arrival, uint32_t handle);
   Answer enqueue(const Arrival& arrival, const std::shared_ptr<Model>& model, uint64_t spent_ns,
                  bool died);

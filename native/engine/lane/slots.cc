@@ -62,6 +62,7 @@ Request* RequestSlots::open() {
   request->wait_until_ns = 0;
   request->again = false;
   request->died = false;
+  request->waited_for_equal = false;
   request->cancel.reset();
   ++tickets_open_;
   return request;

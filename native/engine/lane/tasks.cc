@@ -84,7 +84,8 @@ std::optional<Answer> Tasks::run_here(const Arrival& arrival, Model& model, size
     const Protocol protocol = protocol_of(task);
     if (!runs_inline(model, protocol, arrival.bytes.size())) return std::nullopt;
     const std::string_view signature = task.signature();
-    const ServeInput input{protocol, arrival.bytes, -1, nullptr, &signature};
+    ServeInput input{protocol, arrival.bytes, -1, nullptr, &signature};
+    input.cache = CacheUse::Waits;
     const uint64_t limit_ns =
         arrival.timeout_us == 0 ? kNever : left_of(arrival.timeout_us, watch.elapsed_ns());
     one.trace = traces_.of_task(done);

@@ -133,6 +133,7 @@ void Batcher::run_alone(Batch& batch, Member& member, Replica& replica) {
   if (done.ok()) {
     const Stopwatch watch;
     done = catch_exceptions([&] {
+      store_outputs(member);
       return encode_answer(request.protocol, model_, member.decoded, member.output_indices,
                            member.outputs, request.home->settings(), member.arena, request);
     });
@@ -169,6 +170,7 @@ void Batcher::scatter(Batch& batch, const BackendScratch& scratch, const ServeTi
       done = ended_error(model_, request.cancel.cause());
     } else {
       done = catch_exceptions([&] {
+        store_outputs(*member);
         return encode_answer(request.protocol, model_, member->decoded, member->output_indices,
                              member->outputs, request.home->settings(), member->arena, request);
       });
@@ -178,6 +180,12 @@ void Batcher::scatter(Batch& batch, const BackendScratch& scratch, const ServeTi
     member->times.output_ns = watch.elapsed_ns();
     finish(*member, std::move(done), batch.finished);
   }
+}
+
+// Stores the outputs of a run in the response cache, if the model has one.
+void Batcher::store_outputs(Member& member) {
+  member.cache.store(member.outputs);
+  member.times.cache_ns = member.cache.spent_ns();
 }
 
 // Records the batch in its traced requests, so that their spans are linked.

@@ -43,6 +43,7 @@ Batcher::Member* Batcher::take_member() {
 
 void Batcher::give_member(Member* member) {
   member->request = nullptr;
+  member->cache.end();
   member->arena.reset();
   member->decoded.clear();
   member->outputs.clear();
@@ -80,13 +81,41 @@ void Batcher::admit(Request* request) {
       for (const RequestedOutput& output : member->decoded.outputs) {
         member->output_indices.push_back(output.index);
       }
-      formed_.push_back(member);
-      return;
+      if (model_.cache() == nullptr || !leave_to_cache(*member, input, finished)) {
+        formed_.push_back(member);
+        return;
+      }
+    } else {
+      finish(*member, std::move(decoded), finished);
     }
-    finish(*member, std::move(decoded), finished);
   }
   give_member(member);
   complete_all(finished);
+}
+
+// Answers a decoded request from the response cache, or makes it wait for an equal one. False: it
+// is run.
+bool Batcher::leave_to_cache(Member& member, const ServeInput& input,
+                             std::vector<Request*>& finished) {
+  Request& request = *member.request;
+  const CacheTurn::State state = member.cache.begin(model_.cache(), member.decoded, input.cache);
+  note_cache(member.cache, member.times);
+  if (state == CacheTurn::State::Wait) {
+    request.equal_key = member.cache.key();
+    model_.wait_for_equal(request);
+    return true;
+  }
+  if (state != CacheTurn::State::Hit) return false;
+  const Stopwatch watch;
+  const std::span<const TensorView> outputs = member.cache.outputs();
+  member.outputs.assign(outputs.begin(), outputs.end());
+  Status done = catch_exceptions([&] {
+    return encode_answer(request.protocol, model_, member.decoded, member.output_indices,
+                         member.outputs, request.home->settings(), member.arena, request);
+  });
+  member.times.output_ns = watch.elapsed_ns();
+  finish(member, std::move(done), finished);
+  return true;
 }
 
 // Whether a decoded request's inputs have rows that can run in a batch. All its present inputs need

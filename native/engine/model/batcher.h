@@ -38,6 +38,7 @@ class Batcher {
     bool joinable = true;
     uint64_t queue_ns = 0;  // time in the queue, until it was decoded
     ServeTimes times;
+    CacheTurn cache;
     Loss loss = Loss::None;  // of its latest run, if that failed
     Status done;
     PieceOutputs pieces;
@@ -59,6 +60,7 @@ class Batcher {
   bool next_batch(Batch& batch);
   uint64_t drop_late();
   void admit(Request* request);
+  bool leave_to_cache(Member& member, const ServeInput& input, std::vector<Request*>& finished);
   bool choose(Batch& batch, bool closing, uint64_t& until_ns);
   bool may_be_joined(const Member& member, const Signature& signature) const;
   bool may_join(const Member& head, const Member& other) const;
@@ -72,6 +74,7 @@ class Batcher {
                      BackendScratch& scratch, const CancelFlag* cancel, uint64_t bytes_held = 0);
   static void tag_traces(const Batch& batch);
   void scatter(Batch& batch, const BackendScratch& scratch, const ServeTimes& shared);
+  static void store_outputs(Member& member);
   void finish(Member& member, Status status, std::vector<Request*>& finished);
   void end(Batch& batch, Member& member, Status status);
   void deliver(Batch& batch);

@@ -33,6 +33,7 @@ void answer(Model& model, size_t replica, ServeMemory& memory, Request& request)
     served = serve(input, model, use.index(), queue_ns, request.home->settings(), memory, request);
   }
   if (served) complete_one(request);
+  else if (request.waits_for_equal) model.wait_for_equal(request);
   else put_back(model, {&one, 1});
 }
 

@@ -88,6 +88,9 @@ Model::Model(uint32_t handle, ModelSpec spec, std::vector<std::shared_ptr<Backen
     pad_to(replicas_[0]->backend().info().device_runs.fixed_rows);
     batcher_ = std::make_unique<Batcher>(*this);
   }
+  if (spec_.response_cache && why_not_cached().empty()) {
+    cache_ = std::make_unique<ModelCache>(*services_.response_cache, *this);
+  }
   queue_.set_process_wait(services_.process_wait_ns);
   if (services_.process_wait_ns == 0) return;
   for (const auto& one : replicas_) {
@@ -159,6 +162,35 @@ StatsReading Model::read_stats() {
   StatsReading reading = stats_.read();
   reading.pending = queue_.size();
   return reading;
+}
+
+std::string Model::why_not_cached() {
+  if (!spec_.response_cache) return "";
+  const std::string begin = "cached responses: ";
+  if (services_.response_cache == nullptr) {
+    return begin + "the server has no cache (--cache-config local,size=BYTES)";
+  }
+  if (info().stateful) return begin + "a run of the model changes the results of later runs";
+  if (spec_.batch.preserve_ordering) {
+    return begin + "preserve_ordering keeps responses in the order of the requests";
+  }
+  return "";
+}
+
+// The other request may end before this one waits: whoever sees that lets it continue.
+void Model::wait_for_equal(Request& request) {
+  const CacheKey key = request.equal_key;
+  request.waited_for_equal = true;
+  if (!queue_.park(&request)) {
+    finish_refused(*this, request, unloaded_waiting(*this));
+  } else if (!cache_->has_leader(key)) {
+    run_ended(key);
+  }
+}
+
+// Any thread.
+void Model::run_ended(const CacheKey& key) {
+  if (queue_.unpark(key)) attend();
 }
 
 void Model::hand_over() {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "backend/backend.h"
+#include "engine/cache/model_cache.h"
 #include "engine/model/batch_probe.h"
 #include "engine/model/inline_policy.h"
 #include "engine/model/request_queue.h"
@@ -98,10 +99,11 @@ struct ModelServices {
   const SharedRegions* shared_regions = nullptr;  // regions that requests may name; null = none
   MemoryTrimmer* trimmer = nullptr;               // receives long runs; null = none
   uint64_t process_wait_ns = 0;  // how long a request waits for its model's process; 0 = not at all
+  ResponseCache* response_cache = nullptr;  // of models that ask for it; null = none
   AbsentModels* absent = nullptr;  // of a model that is not loaded (absent.h), else null
 };
 
-class Model final : public Timed {
+class Model final : public Timed, public EqualRequests {
  public:
   // `shapes`: made from the backend's signatures and the spec. `finding`: the result of
   // probe_batching().
@@ -151,6 +153,13 @@ class Model final : public Timed {
   // Whether the first dim is the batch, by the configuration or by the probe.
   bool batch_dim() const { return spec_.batch_dim || batch_mode_ != BatchMode::Off; }
   bool inputs_batchable() const { return shapes_.batchable(); }
+  // Why its responses are not cached although its configuration asks for it; "" = they are, or it
+  // does not.
+  std::string why_not_cached();
+  // Null if its responses are not cached.
+  ModelCache* cache() { return cache_.get(); }
+  // Makes a request wait until the equal request that runs has ended. Thread: instance.
+  void wait_for_equal(Request& request);
   // Null if requests run one by one.
   Batcher* batcher() { return batcher_.get(); }
   // Returns the rows of a request: the first dim of its first present input if that is the batch,
@@ -207,12 +216,14 @@ class Model final : public Timed {
   ModelStats stats_;
   std::atomic<int> busy_{0};
   std::atomic<TraceSampler*> trace_sampler_{nullptr};
+  std::unique_ptr<ModelCache> cache_;  // constant after construction
   std::unique_ptr<Batcher> batcher_;
   // An instance's place, which determines its replica.
   struct Place {
     std::thread thread;
     bool free = true;  // its thread has ended, except for the last instructions
   };
+  void run_ended(const CacheKey& key) override;
   void pad_to(std::span<const uint32_t> rows);
   void follow_readiness();
   void end_hold(bool returned);

@@ -134,6 +134,28 @@ void RequestQueue::move_late(std::vector<Request*>& late) {
     std::erase_if(level.delayed, sift);
     std::erase_if(level.waiting, sift);
   }
+  move_late_parked(now, late);
+}
+
+// Caller holds mutex_. A parked request that its policy would delay stays.
+void RequestQueue::move_late_parked(uint64_t now, std::vector<Request*>& late) {
+  std::erase_if(parked_, [&](Request* request) {
+    if (!has_limit(*request)) return false;
+    const bool past_deadline = request->deadline_ns != 0 && now >= request->deadline_ns;
+    const bool timed_out = request->policy_timeout_ns != 0 && now >= request->policy_timeout_ns;
+    if (!past_deadline && timed_out &&
+        level_for(*request).policy->timeout_action == TimeoutAction::Delay) {
+      request->policy_timeout_ns = 0;
+    } else if (past_deadline || timed_out) {
+      request->late = past_deadline ? Request::Late::Deadline : Request::Late::Timeout;
+      --timed_;
+      late.push_back(request);
+      return true;
+    }
+    if (has_limit(*request)) earliest_ns_ = std::min(earliest_ns_, limit_ns(*request));
+    else --timed_;
+    return false;
+  });
 }
 
 // Caller holds mutex_.
@@ -182,6 +204,36 @@ bool RequestQueue::put_back(std::span<Request* const> requests) {
       ++timed_;
       earliest_ns_ = std::min(earliest_ns_, limit_ns(*request));
     }
+  }
+  ready_.notify_all();
+  return true;
+}
+
+bool RequestQueue::park(Request* request) {
+  const std::lock_guard lock(mutex_);
+  if (closed_) return false;
+  parked_.push_back(request);
+  if (!has_limit(*request)) return true;
+  ++timed_;
+  earliest_ns_ = std::min(earliest_ns_, limit_ns(*request));
+  return true;
+}
+
+bool RequestQueue::unpark(const CacheKey& key) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (parked_.empty()) return false;
+    const auto stays = [&](const Request* request) { return !(request->equal_key == key); };
+    const auto first = std::stable_partition(parked_.begin(), parked_.end(), stays);
+    if (first == parked_.end()) return false;
+    const uint64_t now = held() ? now_ns() : 0;
+    for (auto at = parked_.end(); at != first;) {
+      Request* const request = *--at;
+      level_for(*request).waiting.push_front(request);
+      ++size_;
+      if (held()) begin_wait(request, now);
+    }
+    parked_.erase(first, parked_.end());
   }
   ready_.notify_all();
   return true;
@@ -324,7 +376,9 @@ bool RequestQueue::remove(Request* request) {
       return true;
     }
   }
-  return false;
+  if (std::erase(parked_, request) == 0) return false;
+  if (has_limit(*request)) --timed_;
+  return true;
 }
 
 void RequestQueue::expire(std::vector<Request*>& late) {
@@ -347,6 +401,8 @@ std::vector<Request*> RequestQueue::take_all() {
     level.waiting.clear();
     level.delayed.clear();
   }
+  all.insert(all.end(), parked_.begin(), parked_.end());
+  parked_.clear();
   size_ = timed_ = 0;
   return all;
 }

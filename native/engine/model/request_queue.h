@@ -60,6 +60,11 @@ class RequestQueue {
   // Puts requests whose run met a process that is down before all that wait, in this order; they
   // keep their time limits. False: the queue is closed. Any thread.
   [[nodiscard]] bool put_back(std::span<Request* const> requests);
+  // Keeps a request apart from those that wait for a consumer, until unpark(). It can be removed
+  // and be late as they can. False: the queue is closed.
+  [[nodiscard]] bool park(Request* request);
+  // Puts the parked requests with this key before all that wait. Returns whether there were any.
+  bool unpark(const CacheKey& key);
   // Requests that waited for the model's process.
   uint64_t waited_for_process() const { return waited_.load(std::memory_order_relaxed); }
 
@@ -109,6 +114,7 @@ class RequestQueue {
   bool timed_out(Level& level, Request* request, uint64_t now, std::vector<Request*>& late);
   Level& level_for(const Request& request);
   void begin_wait(Request* request, uint64_t now);
+  void move_late_parked(uint64_t now, std::vector<Request*>& late);
   void move_unserved(std::vector<Request*>& late);
   uint64_t next_limit_ns() const;
   bool wait_for_some(std::unique_lock<std::mutex>& lock, uint64_t until_ns,
@@ -118,6 +124,7 @@ class RequestQueue {
   std::mutex mutex_;
   std::condition_variable ready_;
   std::vector<Level> levels_;      // guarded by mutex_; the first is served first
+  std::vector<Request*> parked_;   // guarded by mutex_; not counted in size_
   size_t size_ = 0;                // guarded by mutex_
   size_t timed_ = 0;               // guarded by mutex_: waiting requests with a time limit
   uint64_t earliest_ns_ = kNever;  // guarded by mutex_: no limit of a waiting request is earlier

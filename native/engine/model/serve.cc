@@ -250,6 +250,40 @@ bool was_displaced(const ServeInput& input) {
   return input.cancel != nullptr && input.cancel->cause() == EndCause::Displaced;
 }
 
+// Whether a request whose outputs were not found in the cache is not run here.
+bool is_left(const ServeInput& input, CacheTurn::State state) {
+  return state == CacheTurn::State::Wait ||
+         (state == CacheTurn::State::Miss && input.cache == CacheUse::HitsOnly);
+}
+
+// Hands a request back that is not run here. On an instance's thread it waits for an equal one.
+Error leave(const ServeInput& input, const Model& model, const CacheTurn& cache, Request& out) {
+  if (input.displace != nullptr) {
+    input.displace->cancel(EndCause::Displaced);
+  } else {
+    out.equal_key = cache.key();
+    out.waits_for_equal = true;
+  }
+  return ended_error(model, EndCause::Displaced);
+}
+
+// Answers a request from the response cache.
+Status encode_cached(const ServeInput& input, const Model& model, const ServeSettings& settings,
+                     ServeMemory& memory, Request& out) {
+  const Stopwatch watch;
+  memory.output_indices.clear();
+  for (const RequestedOutput& output : memory.decoded.outputs) {
+    memory.output_indices.push_back(output.index);
+  }
+  const std::span<const TensorView> outputs = memory.cache.outputs();
+  memory.outputs.assign(outputs.begin(), outputs.end());
+  Status done = encode_answer(input.protocol, model, memory.decoded, memory.output_indices,
+                              memory.outputs, settings, memory.arena, out);
+  memory.times.output_ns = watch.elapsed_ns();
+  if (out.step != nullptr && out.step->borrows) out.step->keep(memory.cache.shared_outputs());
+  return done;
+}
+
 // Runs the four steps.
 Status serve_steps(const ServeInput& input, Model& model, size_t replica_index,
                    const ServeSettings& settings, ServeMemory& memory, Request& out) {
@@ -259,14 +293,21 @@ Status serve_steps(const ServeInput& input, Model& model, size_t replica_index,
   times.input_ns = watch.elapsed_ns();
   if (!done.ok()) return done;
   times.rows = model.rows_of(memory.decoded.inputs);
+  if (model.cache() != nullptr) {
+    const CacheTurn::State state = memory.cache.begin(model.cache(), memory.decoded, input.cache);
+    if (is_left(input, state)) return leave(input, model, memory.cache, out);
+    if (state == CacheTurn::State::Hit) {
+      return encode_cached(input, model, settings, memory, out);
+    }
+  }
+  const Stopwatch run_watch;
   Replica& replica = model.replica(replica_index);
   std::unique_ptr<BackendScratch> scratch = replica.take_scratch();
   {
     const RetryTurn turn(replica.backend(), out.died, input.cancel);
     done = run(input.cancel, replica, settings, memory, *scratch);
   }
-  const uint64_t ran_ns = watch.elapsed_ns();
-  times.infer_ns = ran_ns - times.input_ns;
+  times.infer_ns = run_watch.elapsed_ns();
   if (!done.ok()) {
     memory.loss = scratch->loss();
     done = was_ended(input) ? Status(ended_error(model, input.cancel->cause()))
@@ -274,9 +315,11 @@ Status serve_steps(const ServeInput& input, Model& model, size_t replica_index,
   }
   model.count_run(times.infer_ns);
   if (done.ok()) {
+    memory.cache.store(memory.outputs);
+    const Stopwatch encode_watch;
     done = encode_answer(input.protocol, model, memory.decoded, memory.output_indices,
                          memory.outputs, settings, memory.arena, out);
-    times.output_ns = watch.elapsed_ns() - ran_ns;
+    times.output_ns = encode_watch.elapsed_ns();
     if (model.services().records) {
       model.stats().record(
           BatchRecord{times.rows, 0, times.input_ns, times.infer_ns, times.output_ns});
@@ -291,7 +334,21 @@ Status serve_steps(const ServeInput& input, Model& model, size_t replica_index,
   return done;
 }
 
+CacheResult result_of(CacheTurn::State state) {
+  switch (state) {
+    case CacheTurn::State::Hit: return CacheResult::Hit;
+    case CacheTurn::State::Lead:
+    case CacheTurn::State::Miss: return CacheResult::Miss;
+    default: return CacheResult::None;
+  }
+}
+
 }  // namespace
+
+void note_cache(const CacheTurn& cache, ServeTimes& times) {
+  times.cached = result_of(cache.state());
+  times.cache_ns = cache.spent_ns();
+}
 
 void explain_signature(const Model& model, Error& error) {
   if (error.signature.empty()) return;
@@ -427,6 +484,7 @@ bool serve(const ServeInput& input, Model& model, size_t replica, uint64_t queue
   memory.decoded.clear();
   memory.times = ServeTimes();
   memory.loss = Loss::None;
+  out.waits_for_equal = false;
   out.code = ErrorCode::Ok;
   out.response.clear();
   out.json_bytes_out = 0;
@@ -434,6 +492,9 @@ bool serve(const ServeInput& input, Model& model, size_t replica, uint64_t queue
   Status done =
       catch_exceptions([&] { return serve_steps(input, model, replica, settings, memory, out); });
   const uint64_t service_ns = watch.elapsed_ns();
+  const CacheTurn::State cached = memory.cache.state();
+  note_cache(memory.cache, memory.times);
+  memory.cache.end();
   bool displaced = !done.ok() && was_displaced(input);
   if (displaced && memory.loss == Loss::Died) {
     // It was to continue in the queue, but its process ended first: it was in flight.
@@ -441,12 +502,13 @@ bool serve(const ServeInput& input, Model& model, size_t replica, uint64_t queue
     done = model.outage();
   }
   const CancelFlag* const cancel = was_displaced(input) ? nullptr : input.cancel;
-  if (!displaced && returns_to_queue(model, out, memory.loss, cancel)) {
+  if (out.waits_for_equal || (!displaced && returns_to_queue(model, out, memory.loss, cancel))) {
     memory.arena.reset();
     memory.decoded.shared.clear();
     return false;
   }
-  if (model.policy().measures()) {
+  const bool is_run = cached != CacheTurn::State::Hit && !is_left(input, cached);
+  if (is_run && model.policy().measures()) {
     model.policy().record(input.protocol, input.body.size(), service_ns);
   }
   if (!displaced) {

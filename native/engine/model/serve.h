@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "codec/request.h"
+#include "engine/cache/model_cache.h"
 #include "engine/model/model.h"
 #include "engine/model/record.h"
 #include "engine/request/settings.h"
@@ -17,6 +18,7 @@ struct ServeMemory {
   std::vector<uint32_t> output_indices;
   std::vector<TensorView> outputs;
   ServeTimes times;
+  CacheTurn cache;
   Loss loss = Loss::None;  // of the latest request, if its run failed
 
   explicit ServeMemory(MemoryBudget* budget = nullptr) { arena.charge_to(budget); }
@@ -31,6 +33,7 @@ struct ServeInput {
   const std::string_view* task = nullptr;
   CancelFlag* displace = nullptr;  // on a listener's thread: the flag of `cancel`; else null
   StepCall* step = nullptr;        // a step of an ensemble: its tensors, instead of a body
+  CacheUse cache = CacheUse::Off;
 };
 
 // Returns the input of a queued request. Borrows it.
@@ -41,14 +44,16 @@ inline ServeInput input_of(const Request& request, const CancelFlag* cancel) {
           cancel,
           request.group == nullptr ? nullptr : &request.task_signature,
           nullptr,
-          request.step};
+          request.step,
+          request.waited_for_equal ? CacheUse::Runs : CacheUse::Waits};
 }
 
 // Serves one request: stores its outcome in `out` (see store_error()), times it for the inline
 // policy and records it. Turns an exception into an error. `queue_ns`: how long it waited before.
-// Returns false if it took too long on a listener's thread and was ended, or must wait for its
-// model's process (see returns_to_queue()). Then there is no response and nothing is counted: the
-// caller must queue it. Errors: those of the codecs and backends.
+// Returns false if it took too long on a listener's thread and was ended, must wait for its model's
+// process (see returns_to_queue()) or for an equal request (waits_for_equal is then set), or may
+// only be answered from the response cache, which does not have it. Then there is no response and
+// nothing is counted: the caller must queue it. Errors: those of the codecs and backends.
 bool serve(const ServeInput& input, Model& model, size_t replica, uint64_t queue_ns,
            const ServeSettings& settings, ServeMemory& memory, Request& out);
 
@@ -62,6 +67,9 @@ inline RunOptions run_options(const DecodedRequest& decoded, const CancelFlag* c
   options.places = decoded.places;
   return options;
 }
+
+// Writes into `times` what a request's use of the response cache resulted in.
+void note_cache(const CacheTurn& cache, ServeTimes& times);
 
 // Adds to an error about a missing signature, as data, the signature and its model.
 void explain_signature(const Model& model, Error& error);

@@ -2,11 +2,11 @@
 // that runs the step.
 #include "engine/model/step_call.h"
 
-#include <algorithm>
-#include <cstring>
 #include <utility>
 
+#include "base/memory/tensor_copy.h"
 #include "codec/table/table.h"
+#include "engine/cache/cached_outputs.h"
 #include "engine/model/model.h"
 
 namespace serval {
@@ -17,27 +17,10 @@ Error no_memory_for_results() {
   return make_error(ErrorCode::MemoryFull, "no memory for the results of a step");
 }
 
-bool copy_text(std::span<const std::string_view> from, Arena& arena, TensorView& to) {
-  size_t bytes = 0;
-  for (const std::string_view one : from) bytes += one.size();
-  auto* views = arena.allocate_array<std::string_view>(from.size());
-  auto* text = arena.allocate_array<char>(bytes);
-  if (views == nullptr || text == nullptr) return false;
-  for (size_t i = 0; i < from.size(); ++i) {
-    if (!from[i].empty()) std::memcpy(text, from[i].data(), from[i].size());
-    new (&views[i]) std::string_view(text, from[i].size());
-    text += from[i].size();
-  }
-  to.strings = {views, from.size()};
-  return true;
-}
-
 bool copy_view(Arena& arena, TensorView& view) {
-  if (dtype_is_text(view.dtype)) return copy_text(view.strings, arena, view);
-  auto* data = arena.allocate_array<uint8_t>(view.bytes);
-  if (data == nullptr) return false;
-  if (view.bytes != 0) std::memcpy(data, view.data, view.bytes);
-  view.data = data;
+  auto* place = arena.allocate_array<uint8_t>(copy_bytes(view));
+  if (place == nullptr) return false;
+  copy_tensor(view, place);
   return true;
 }
 
@@ -50,6 +33,7 @@ void StepCall::keep(Replica& replica, std::unique_ptr<BackendScratch> scratch) {
 
 void StepCall::release() {
   results.clear();
+  cached_.reset();
   arena_.reset();
   if (scratch_ == nullptr) return;
   scratch_->release_outputs();

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "backend/backend.h"
@@ -14,6 +15,7 @@
 
 namespace serval {
 
+class CachedOutputs;
 class Model;
 class Replica;
 
@@ -38,6 +40,8 @@ struct StepCall {
 
   // Takes the scratch with the outputs of a run that succeeded.
   void keep(Replica& replica, std::unique_ptr<BackendScratch> scratch);
+  // Takes the outputs of the response cache that the results are views of.
+  void keep(std::shared_ptr<const CachedOutputs> cached) { cached_ = std::move(cached); }
   // Ends the results.
   void release();
   // The memory of copied and converted results.
@@ -46,6 +50,7 @@ struct StepCall {
  private:
   Replica* replica_ = nullptr;  // of scratch_
   std::unique_ptr<BackendScratch> scratch_;
+  std::shared_ptr<const CachedOutputs> cached_;
   Arena arena_;
 };
 

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "engine/request/protocol.h"
 #include "engine/request/trace.h"
+#include "stats/model_stats.h"
 
 namespace serval {
 
@@ -16,6 +17,8 @@ namespace serval {
 struct ServeTimes {
   uint64_t input_ns = 0, infer_ns = 0, output_ns = 0;
   uint32_t rows = 1;
+  CacheResult cached = CacheResult::None;
+  uint64_t cache_ns = 0;  // look-up and store in the response cache
 };
 
 // The progress of a request: its id, once it was decoded, and the time it waited before.

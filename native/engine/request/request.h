@@ -12,6 +12,7 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "codec/request.h"
+#include "engine/cache/keyed_hash.h"
 #include "engine/request/protocol.h"
 #include "engine/request/trace.h"
 
@@ -62,6 +63,10 @@ struct Request {
   uint64_t wait_until_ns = 0;
   // Waited for a model that was not loaded and now has another in its place: not finished.
   bool again = false;
+  // Waits for the end of the run of an equal request, whose key in the response cache this is. It
+  // does so once.
+  CacheKey equal_key;
+  bool waits_for_equal = false, waited_for_equal = false;
   bool died = false;  // was in flight when its model's process ended; does not run a third time
 
   ErrorCode code = ErrorCode::Ok;

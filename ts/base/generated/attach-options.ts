@@ -16,6 +16,8 @@ export interface AttachOptions {
   readonly pinnedPoolBytes?: number | undefined;
   /** How long a request waits for its model's process to return; 0 = not at all. */
   readonly isolateWaitMs?: number | undefined;
+  /** Size of the response cache; 0 = none. */
+  readonly responseCacheBytes?: number | undefined;
   /** Whether requests are counted and timed. */
   readonly metrics?: boolean | undefined;
   /** Largest request body after inflation. */

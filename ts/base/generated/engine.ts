@@ -406,6 +406,8 @@ export interface ModelSpec {
   /** in the configuration's order */
   readonly ensemble?: readonly EnsembleStep[];
   readonly ensembleSignature?: Signature;
+  /** responses are cached, if the engine has a cache */
+  readonly responseCache?: boolean;
 }
 
 /** The number of a graph's nodes that a provider runs, by ONNX Runtime's name for it. */
@@ -545,6 +547,10 @@ export interface ModelStats {
   readonly rejected: number;
   /** number waiting now */
   readonly pending: number;
+  /** answered from the response cache: the look-ups */
+  readonly cacheHit: DurationStat;
+  /** run, with a cache: the look-ups and stores */
+  readonly cacheMiss: DurationStat;
 }
 
 export interface EngineStats {

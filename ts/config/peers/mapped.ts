@@ -36,6 +36,9 @@ export function mappedSettings(given: readonly Given[], folder: string): TakenPe
       case 'backend-config':
         ignored.push(...backendConfig(one, set));
         break;
+      case 'cache-config':
+        set('response-cache-byte-size', one.where, cacheSize(one));
+        break;
       default: // logLevel() below handles the flags of the log
     }
   }
@@ -92,6 +95,13 @@ function metricsConfig({ text, where, flag }: Given): readonly string[] {
       throw configError(where, `expected SETTING=VALUE of ${known}, got ${echo(text)}`);
     }
   }
+}
+
+/** Returns the size of Triton's local cache; its others are in other processes. */
+function cacheSize({ text, where }: Given): string {
+  const size = /^local,size=(\d+)$/.exec(text)?.[1];
+  if (size !== undefined) return size;
+  throw configError(where, `expected local,size=BYTES, got ${echo(text)}`);
 }
 
 /** Parses `backend,setting=value` or `setting=value`. Returns the parts that have no effect. */

@@ -183,18 +183,13 @@ const BACKENDS: readonly PeerFlag[] = [
     'DIR',
     'there are no repository agents; a config.pbtxt that names one is refused',
   ),
-  notYet(
+  mapped(
     'cache-config',
     'CACHE,SETTING=VALUE',
-    'there is no response cache; use a cache in front of the server, by request body',
+    'local,size=BYTES is --response-cache-byte-size; there is no other cache',
   ),
-  noEffect('cache-directory', 'DIR', 'there is no response cache'),
-  notYet(
-    'response-cache-byte-size',
-    'BYTES',
-    'there is no response cache; use a cache in front of the server, by request body',
-    { harmless: ['0'] },
-  ),
+  noEffect('cache-directory', 'DIR', 'the response cache is built in'),
+  works('response-cache-byte-size', 'BYTES', 'guides/response-cache.md'),
 ];
 
 const DEVICES: readonly PeerFlag[] = [

@@ -168,6 +168,7 @@ export const MODEL_SPEC: FlatTable<engine.ModelSpec> = { name: 'ModelSpec', memb
   { name: 'retry', kind: 'bool', optional: true },
   { name: 'ensemble', kind: ENSEMBLE_STEP, many: true, optional: true },
   { name: 'ensembleSignature', kind: SIGNATURE, optional: true },
+  { name: 'responseCache', kind: 'bool', optional: true },
 ] };
 
 export const PROVIDER_NODES: FlatTable<engine.ProviderNodes> = { name: 'ProviderNodes', members: [
@@ -274,6 +275,8 @@ export const MODEL_STATS: FlatTable<engine.ModelStats> = { name: 'ModelStats', m
   { name: 'batches', kind: BATCH_STAT, many: true },
   { name: 'rejected', kind: 'ulong' },
   { name: 'pending', kind: 'ulong' },
+  { name: 'cacheHit', kind: DURATION_STAT },
+  { name: 'cacheMiss', kind: DURATION_STAT },
 ] };
 
 export const ENGINE_STATS: FlatTable<engine.EngineStats> = { name: 'EngineStats', members: [

@@ -66,11 +66,17 @@ export function engineSettings(
     // The engine has an input for each feature, which it also reads from one matrix.
     ...(isFil(config) ? { inputs: [] } : {}),
     ...(isTrue(parameter(config, 'extended_v2')) ? { extendedV2: true } : {}),
+    ...cacheSettings(config),
     ...isolationSettings(config),
     ...(isTrue(parameter(config, 'serval.retry')) ? { retry: true } : {}),
     ...graphSettings(config),
     ...(isNull ? nullSettings(config) : sessionSettings(config)),
   };
+}
+
+function cacheSettings(config: TritonConfig): Partial<ModelSpec> {
+  const cached = read.bool(read.child(config, 'response_cache') ?? {}, 'enable');
+  return cached ? { responseCache: true } : {};
 }
 
 /**
@@ -368,6 +374,7 @@ function ensembleSettings(
     ...batchSettings(config, 0),
     ...tensorSettings(config, labels),
     ...(isTrue(parameter(config, 'extended_v2')) ? { extendedV2: true } : {}),
+    ...cacheSettings(config),
     backend: 'ensemble',
     ensembleSignature: {
       name: DEFAULT_SIGNATURE,

@@ -97,8 +97,8 @@ function statisticsOf(
       compute_input: copy(stats?.computeInput ?? ZERO),
       compute_infer: copy(stats?.computeInfer ?? ZERO),
       compute_output: copy(stats?.computeOutput ?? ZERO),
-      cache_hit: ZERO,
-      cache_miss: ZERO,
+      cache_hit: copy(stats?.cacheHit ?? ZERO),
+      cache_miss: copy(stats?.cacheMiss ?? ZERO),
     },
     response_stats: {},
     batch_stats: (stats?.batches ?? []).map((batch) => ({

@@ -210,6 +210,7 @@ Status read_tensors(const fb::ModelSpec& from, ModelSpec& spec) {
   spec.batch_dim = from.batch_dim();
   spec.extended_v2 = from.extended_v2();
   spec.retry = from.retry();
+  spec.response_cache = from.response_cache();
   unpack(from.inputs(), spec.inputs);
   unpack(from.outputs(), spec.outputs);
   Status fits = check_overrides("inputs", spec.inputs);
@@ -372,13 +373,15 @@ flatbuffers::Offset<fb::ModelStats> write_stats(Builder& builder, Model& model) 
   const auto input = write_duration(builder, reading.input);
   const auto infer = write_duration(builder, reading.infer);
   const auto output = write_duration(builder, reading.output);
+  const auto cache_hit = write_duration(builder, reading.cache_hit);
+  const auto cache_miss = write_duration(builder, reading.cache_miss);
   const uint64_t rejected = reading.outcomes[static_cast<size_t>(Outcome::Rejected)];
   return fb::CreateModelStats(
       builder, model.handle(), counters.requests_inline.load(), counters.requests_queued.load(),
       counters.failures.load(), counters.cancelled.load(), counters.queue_full.load(),
       counters.queue_ns.load(), counters.compute_ns.load(), reading.last_inference_ms,
       reading.inference_count, reading.execution_count, success, fail, queue, input, infer, output,
-      batches_at, rejected, reading.pending);
+      batches_at, rejected, reading.pending, cache_hit, cache_miss);
 }
 
 }  // namespace
@@ -437,7 +440,10 @@ bool write_model_info(Model& model, ByteBuffer& out) {
   const auto providers = builder.CreateVectorOfStrings(info.providers);
   const BatchFinding& finding = model.batch_finding();
   const auto found = builder.CreateString(finding.text);
-  const auto notes = builder.CreateVectorOfStrings(info.notes);
+  std::vector<std::string> all_notes = info.notes;
+  std::string not_cached = model.why_not_cached();
+  if (!not_cached.empty()) all_notes.push_back(std::move(not_cached));
+  const auto notes = builder.CreateVectorOfStrings(all_notes);
   std::vector<flatbuffers::Offset<fb::ProviderNodes>> nodes;
   for (const auto& [provider, count] : info.nodes) {
     nodes.push_back(fb::CreateProviderNodesDirect(builder, provider.c_str(), count));
