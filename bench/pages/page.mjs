@@ -66,7 +66,7 @@ const notMeasured = () => `## What was not measured
   Python backend, which costs more than the ONNX Runtime backend; its release is the one in
   PyTriton's package, older than the current one.
 - More than two cores, a network between client and server, a new connection for each request.
-- Large language models, token streaming, ensembles: Serval does not have them.
+- Large language models and token streaming: Serval does not have them.
 - Memory under load, and starts with large models of the peers.
 - Batching in the peers: none has it configured here. Serval's default batches on its own.`;
 

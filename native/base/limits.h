@@ -20,8 +20,8 @@ inline constexpr size_t kJsonNodesMax = 8'000'000;  // values that the plain JSO
 // A V1 body for an unknown model is parsed before the "not found" response, as in TensorFlow
 // Serving, on the listener's thread: only up to this size.
 inline constexpr size_t kUnknownModelBodyMax = 64 * 1024;
-// A request that will be queued is looked up in the response cache on the listener's thread, so that
-// a known response does not wait: only up to this size.
+// A request that will be queued is looked up in the response cache on the listener's thread, so
+// that a known response does not wait: only up to this size.
 inline constexpr size_t kCachedInlineBodyMax = 1024 * 1024;
 
 // A run on a listener's thread is ended and queued after this time; after the second one if the

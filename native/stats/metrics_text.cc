@@ -56,7 +56,8 @@ constexpr CountFamily kTritonFamilies[] = {
      [](const ModelMetrics& model) { return model.reading.padding_rows; }},
 };
 
-// Written for the models whose responses are cached. Source: Triton's metrics of the response cache.
+// Written for the models whose responses are cached. Source: Triton's metrics of the response
+// cache.
 constexpr CountFamily kCacheFamilies[] = {
     {"nv_cache_num_hits_per_model", "counter", "Requests answered from the response cache",
      [](const ModelMetrics& model) { return model.reading.cache_hit.count; }},

@@ -74,8 +74,8 @@ struct StatsReading {
   uint64_t execution_count = 0;    // batches
   std::array<uint64_t, kOutcomes> outcomes{};
   std::array<std::array<uint64_t, kOutcomes>, kEntries> outcomes_by_entry{};
-  // Triton's: all but `fail` are of successful requests; `input`, `infer` and `output` of those that
-  // ran, so not of those that the response cache answered.
+  // Triton's: all but `fail` are of successful requests; `input`, `infer` and `output` of those
+  // that ran, so not of those that the response cache answered.
   Duration success, fail, queue, input, infer, output, cache_hit, cache_miss;
   uint64_t pending = 0;  // requests waiting now; set by the reader of the queue
   uint64_t padding_rows = 0;

@@ -293,11 +293,11 @@ describe('start', () => {
   });
 
   it("exits 2 for another server's flag that is not here, and says what to do", async () => {
-    const run = await runServal(['serve', 'm', '--cache-config=local,size=1048576']);
+    const run = await runServal(['serve', 'm', '--rate-limit=execution_count']);
     assert.equal(run.code, 2);
     assert.match(
       run.stderr,
-      /--cache-config: not here yet: there is no response cache; use a cache/,
+      /--rate-limit: not here yet: a free instance runs at once; the count of/,
     );
   });
 

@@ -403,8 +403,8 @@ export const RUN_FLAGS = [
   setting(
     'responseCacheBytes',
     'response-cache-byte-size',
-    'SIZE',
-    { kind: 'size' },
+    'BYTES',
+    { kind: 'int', min: 0, max: 2 ** 40 },
     0,
     'memory for the responses of models with response_cache, within --memory-limit; 0: no cache',
     { engine: 'responseCacheBytes' },

@@ -13,12 +13,13 @@ export const IMAGE_ELEMENTS = 150_528;
 // Enough in flight to keep the server's core busy.
 export const IMAGES_IN_FLIGHT = 4;
 
-function planImages({ input }, rows) {
+/** A plan of `rows` images for a model that returns its input. */
+export function planImages({ input }, rows, model = IMAGE_MODEL) {
   const bytes = bytesOf(makeFloats(rows * IMAGE_ELEMENTS));
   const shape = [rows, ...IMAGE_SHAPE.slice(1)];
   const tensor = { name: input.name, datatype: input.datatype, shape };
   const check = (answer) => expectBytes('output', rawOutputs(answer)[0] ?? Buffer.alloc(0), bytes);
-  return { message: modelInferRequest(IMAGE_MODEL, [{ tensor, bytes }]), check };
+  return { message: modelInferRequest(model, [{ tensor, bytes }]), check };
 }
 
 export const imageLoad = (context, server, call) =>

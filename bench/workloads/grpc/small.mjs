@@ -16,22 +16,26 @@ const INFER_RESPONSE = 2; // of ModelStreamInferResponse
 // The differences are a few percent.
 const ROUNDS_TIMES = 2;
 
-const h2load = (clients, streams) => (context, server, call) =>
+export const h2load = (clients, streams) => (context, server, call) =>
   h2loadLoad(context, server, { ...call, clients, streams });
 
 /** The load of small gRPC requests: 4 connections of 16 streams. */
 export const smallGrpcLoad = h2load(4, 16);
 
-function checkInfer(answer) {
+function checkInfer(answer, expected = ANSWERS) {
   const [output = Buffer.alloc(0)] = rawOutputs(answer);
-  expectFloats('raw_output_contents[0]', floatsOf(output), ANSWERS);
+  expectFloats('raw_output_contents[0]', floatsOf(output), expected);
 }
 
-function plan({ input }) {
+/** A plan of four floats for a model whose response is `expected`. */
+export function planFloats({ input }, model, expected) {
   const tensor = { name: input.name, datatype: input.datatype, shape: [FLOATS.length] };
   const bytes = bytesOf(Float32Array.from(FLOATS));
-  return { message: modelInferRequest(MODEL, [{ tensor, bytes }]), check: checkInfer };
+  const check = (answer) => checkInfer(answer, expected);
+  return { message: modelInferRequest(model, [{ tensor, bytes }]), check };
 }
+
+const plan = (described) => planFloats(described, MODEL, ANSWERS);
 
 function planStream(described) {
   const check = (answer) => checkInfer(fieldsOf(answer, INFER_RESPONSE)[0] ?? Buffer.alloc(0));

@@ -34,8 +34,8 @@ uint8_t* copy_texts(TensorView& view, uint8_t* to) {
   const size_t count = view.strings.size();
   auto* views = reinterpret_cast<std::string_view*>(to);
   char* text = reinterpret_cast<char*>(to) + part_bytes(count * sizeof(std::string_view));
-  uint8_t* const end = to + part_bytes(count * sizeof(std::string_view)) +
-                       part_bytes(text_bytes(view));
+  uint8_t* const end =
+      to + part_bytes(count * sizeof(std::string_view)) + part_bytes(text_bytes(view));
   for (size_t i = 0; i < count; ++i) {
     const std::string_view from = view.strings[i];
     if (!from.empty()) std::memcpy(text, from.data(), from.size());
@@ -51,8 +51,8 @@ uint8_t* copy_texts(TensorView& view, uint8_t* to) {
 size_t copy_bytes(const TensorView& view) {
   size_t bytes = 0;
   if (dtype_is_text(view.dtype)) {
-    bytes = part_bytes(view.strings.size() * sizeof(std::string_view)) +
-            part_bytes(text_bytes(view));
+    bytes =
+        part_bytes(view.strings.size() * sizeof(std::string_view)) + part_bytes(text_bytes(view));
   } else {
     bytes = part_bytes(view.bytes);
   }

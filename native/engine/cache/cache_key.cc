@@ -51,7 +51,8 @@ void KeyMaker::add_tensor(const KeyedHash& hash, const TensorView& tensor) {
   if (tensor.lengths != nullptr) add_digest(hash, tensor.lengths, rows * sizeof(uint32_t));
 }
 
-CacheKey KeyMaker::operator()(const KeyedHash& hash, uint64_t owner, const DecodedRequest& decoded) {
+CacheKey KeyMaker::operator()(const KeyedHash& hash, uint64_t owner,
+                              const DecodedRequest& decoded) {
   words_.clear();
   words_.push_back(owner);
   words_.push_back(decoded.signature_index | uint64_t{decoded.table.null_for_invalid} << 32);

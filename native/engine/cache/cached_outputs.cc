@@ -2,7 +2,6 @@
 #include "engine/cache/cached_outputs.h"
 
 #include <algorithm>
-#include <new>
 
 #include "base/memory/tensor_copy.h"
 
@@ -10,7 +9,6 @@ namespace serval {
 
 namespace {
 
-constexpr std::align_val_t kBlockAlignment{64};
 // An entry's own objects: in the table, in the two lists, the allocator's share.
 constexpr uint64_t kEntryBytes = 384;
 
@@ -26,11 +24,10 @@ std::shared_ptr<const CachedOutputs> CachedOutputs::copy(std::span<const TensorV
                                                          MemoryBudget& budget) {
   const uint64_t bytes = cached_bytes(outputs);
   if (!budget.take(bytes)) return nullptr;
-  std::shared_ptr<CachedOutputs> made(new CachedOutputs(budget, bytes));
+  auto made = std::make_shared<CachedOutputs>(budget, bytes);
   size_t block_bytes = 0;
   for (const TensorView& output : outputs) block_bytes += copy_bytes(output);
-  made->block_ = static_cast<uint8_t*>(
-      ::operator new(std::max<size_t>(1, block_bytes), kBlockAlignment, std::nothrow));
+  made->block_ = allocate_aligned(std::max<size_t>(1, block_bytes));
   if (made->block_ == nullptr) return nullptr;
   made->outputs_.assign(outputs.begin(), outputs.end());
   uint8_t* at = made->block_;
@@ -43,7 +40,7 @@ std::shared_ptr<const CachedOutputs> CachedOutputs::copy(std::span<const TensorV
 }
 
 CachedOutputs::~CachedOutputs() {
-  ::operator delete(block_, kBlockAlignment);
+  free_aligned(block_);
   budget_.give(bytes_);
 }
 

@@ -1,11 +1,8 @@
 // Implements the keyed hash. Hot path (models with a response cache); any thread.
 #include "engine/cache/keyed_hash.h"
 
-#include <sys/random.h>
-
-#include <cerrno>
 #include <cstring>
-#include <system_error>
+#include <random>
 
 namespace serval {
 
@@ -60,22 +57,16 @@ uint64_t mixed(uint64_t& state) {  // splitmix64
   return word ^ (word >> 31);
 }
 
-void fill_random(void* to, size_t bytes) {
-  auto* at = static_cast<uint8_t*>(to);
-  while (bytes != 0) {
-    const ssize_t got = getrandom(at, bytes, 0);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) throw std::system_error(errno, std::generic_category(), "getrandom");
-    at += got;
-    bytes -= static_cast<size_t>(got);
-  }
-}
+uint64_t random_word(std::random_device& device) { return uint64_t{device()} << 32 | device(); }
 
 }  // namespace
 
 KeyedHash::KeyedHash() {
-  fill_random(key_.data(), sizeof key_);
-  fill_random(points_.data(), sizeof points_);
+  std::random_device device;
+  for (uint64_t& word : key_) word = random_word(device);
+  for (auto& point : points_) {
+    for (uint64_t& word : point) word = random_word(device);
+  }
   limit_points();
 }
 

@@ -26,7 +26,7 @@ class KeyedHash {
  public:
   static constexpr size_t kBlockWords = 128;
 
-  // A random key. Throws std::system_error if the system has no random numbers.
+  // A random key.
   KeyedHash();
   // A key from a seed, for tests.
   explicit KeyedHash(uint64_t seed);
@@ -39,7 +39,7 @@ class KeyedHash {
   void limit_points();
 
   std::array<uint64_t, kKeyWords> key_{};
-  // Where each half evaluates its polynomial: below 2^124, low word first.
+  // The points at which the halves evaluate their polynomials: below 2^124, low word first.
   std::array<std::array<uint64_t, 2>, 2> points_{};
 };
 

@@ -74,7 +74,8 @@ ResponseCache::Outputs ResponseCache::copy(std::span<const TensorView> outputs, 
   return CachedOutputs::copy(outputs, budget_);
 }
 
-void ResponseCache::store(const CacheKey& key, uint64_t owner, std::span<const TensorView> outputs) {
+void ResponseCache::store(const CacheKey& key, uint64_t owner,
+                          std::span<const TensorView> outputs) {
   const uint64_t bytes = cached_bytes(outputs);
   if (bytes > limit_) return;
   for (const TensorView& output : outputs) {

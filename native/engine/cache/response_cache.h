@@ -65,11 +65,11 @@ class ResponseCache {
   const KeyedHash hash_;
   std::atomic<uint64_t> next_owner_{1};
   std::mutex mutex_;
-  Entries entries_;                                         // guarded by mutex_
-  Keys used_;                                               // guarded by mutex_
-  std::unordered_map<uint64_t, Keys> owned_;                // guarded by mutex_: by owner
-  std::unordered_set<CacheKey, CacheKeyHash> running_;          // guarded by mutex_
-  uint64_t bytes_ = 0, evicted_ = 0;                        // guarded by mutex_
+  Entries entries_;                                     // guarded by mutex_
+  Keys used_;                                           // guarded by mutex_
+  std::unordered_map<uint64_t, Keys> owned_;            // guarded by mutex_: by owner
+  std::unordered_set<CacheKey, CacheKeyHash> running_;  // guarded by mutex_
+  uint64_t bytes_ = 0, evicted_ = 0;                    // guarded by mutex_
 };
 
 }  // namespace serval

@@ -35,10 +35,10 @@ int usable_threads() { return static_cast<int>(std::max(1u, std::thread::hardwar
 Engine::Engine(EngineOptions options)
     : options_(std::move(options)),
       budget_(std::make_shared<MemoryBudget>(options_.memory_limit)),
-      response_cache_(options_.response_cache_bytes == 0
-                          ? nullptr
-                          : std::make_unique<ResponseCache>(options_.response_cache_bytes,
-                                                            *budget_)),
+      response_cache_(
+          options_.response_cache_bytes == 0
+              ? nullptr
+              : std::make_unique<ResponseCache>(options_.response_cache_bytes, *budget_)),
       request_log_(*budget_),
       loads_("sv-load", options_.load_threads, true),
       unloads_("sv-unload", kUnloadThreads, true),
@@ -389,8 +389,8 @@ void Engine::metrics(MetricsKind kind, Request& request, std::shared_ptr<Home> h
 
 void Engine::run_metrics(MetricsKind kind, Request& request) {
   const std::shared_ptr<const Published> current = published();
-  const MetricsSources sources{*current, *budget_, request_log_.totals(), tracer_, server_stats_,
-                               response_cache_.get()};
+  const MetricsSources sources{*current, *budget_,      request_log_.totals(),
+                               tracer_,  server_stats_, response_cache_.get()};
   request.response.clear();
   if (write_metrics(kind, sources, request.response)) finish_request(request);
   else finish_request(request, make_error(ErrorCode::Internal, "out of memory"));

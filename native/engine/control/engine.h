@@ -39,7 +39,7 @@ struct EngineOptions {
   uint64_t pinned_pool_bytes = gpu::kPinnedPoolBytes;  // pinned host memory for GPUs; 0 = none
   // how long a request waits for its model's process to return; 0 = not at all
   uint64_t isolate_wait_ms = 5000;
-  uint64_t response_cache_bytes = 0;  // 0 = no response cache
+  uint64_t response_cache_bytes = 0;                // 0 = no response cache
   StartThread start_thread = serval::start_thread;  // for instances
 };
 

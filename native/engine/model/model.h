@@ -100,7 +100,7 @@ struct ModelServices {
   MemoryTrimmer* trimmer = nullptr;               // receives long runs; null = none
   uint64_t process_wait_ns = 0;  // how long a request waits for its model's process; 0 = not at all
   ResponseCache* response_cache = nullptr;  // of models that ask for it; null = none
-  AbsentModels* absent = nullptr;  // of a model that is not loaded (absent.h), else null
+  AbsentModels* absent = nullptr;           // of a model that is not loaded (absent.h), else null
 };
 
 class Model final : public Timed, public EqualRequests {

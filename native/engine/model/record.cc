@@ -55,10 +55,10 @@ void record_request(Model& model, const ServedRequest& served) {
   const ModelServices& services = model.services();
   const ServeTimes& times = served.progress.times;
   if (services.records) {
-    model.stats().record(RequestRecord{
-        static_cast<uint8_t>(served.protocol), outcome_of(served.code), queue_ns, times.input_ns,
-        times.infer_ns, times.output_ns, served.total_ns, times.rows, times.cached,
-        times.cache_ns});
+    model.stats().record(RequestRecord{static_cast<uint8_t>(served.protocol),
+                                       outcome_of(served.code), queue_ns, times.input_ns,
+                                       times.infer_ns, times.output_ns, served.total_ns, times.rows,
+                                       times.cached, times.cache_ns});
   }
   if (served.trace != nullptr) {
     services.tracer->record(*served.trace, model.spec().name, model.version_text(), served);

@@ -35,6 +35,8 @@ export function statsOf(handle: number): ModelStats {
     ],
     rejected: 8,
     pending: 9,
+    cacheHit: duration(41),
+    cacheMiss: duration(42),
   };
 }
 

@@ -220,6 +220,19 @@ test('settings of backends', async () => {
   );
 });
 
+test("the size of Triton's local cache", async () => {
+  const size = async (text: string): Promise<number> =>
+    (await parse('m', `--cache-config=${text}`)).responseCacheBytes;
+  assert.equal(await size('local,size=1048576'), 1_048_576);
+  assert.equal((await parse('m', '--response-cache-byte-size=3')).responseCacheBytes, 3);
+  for (const text of ['redis,host=a', 'local', 'local,size=1M', 'size=1', 'local,size=-1']) {
+    assert.match(
+      await refusal('m', `--cache-config=${text}`),
+      /^--cache-config: expected local,size=BYTES, got "/,
+    );
+  }
+});
+
 test('settings of metrics', async () => {
   const config = await parse(
     'm',

@@ -66,6 +66,8 @@ test('extended_v2: only where it is true', () => {
   assert.equal(withValue('true').extendedV2, true);
   assert.equal(withValue('false').extendedV2, undefined);
   assert.equal(settings(TENSORS).extendedV2, undefined);
+  assert.equal(settings(`${TENSORS} response_cache { enable: true }`).responseCache, true);
+  assert.equal(settings(`${TENSORS} response_cache { enable: false }`).responseCache, undefined);
 });
 
 test('dynamic_batching', () => {

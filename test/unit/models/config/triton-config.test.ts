@@ -290,7 +290,6 @@ test('fails a model for unsupported settings and names them', () => {
       'model_operations { op_library_filename: "a.so" }',
       'model_operations: custom operator libraries are',
     ],
-    ['response_cache { enable: true }', 'response_cache: the response cache is'],
     [
       'model_transaction_policy { decoupled: true }',
       'model_transaction_policy: decoupled models are',

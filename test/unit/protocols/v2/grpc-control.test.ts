@@ -229,8 +229,8 @@ describe('V2 gRPC: control calls', () => {
             compute_input: duration(24),
             compute_infer: duration(25),
             compute_output: duration(26),
-            cache_hit: duration(0),
-            cache_miss: duration(0),
+            cache_hit: duration(41),
+            cache_miss: duration(42),
           },
           batch_stats: [
             {
