@@ -26,6 +26,8 @@ interface LiteCase {
   readonly quanta?: number;
   /** The same for floats. */
   readonly absolute?: number;
+  /** Relative; absent: 1e-5. */
+  readonly tolerance?: number;
 }
 
 interface LiteGolden {
@@ -54,7 +56,7 @@ const goldenOf = (name: string): LiteGolden =>
 /** Returns the difference beyond what the case allows; undefined if there is none. */
 function difference(want: Tensor, got: Tensor, one: LiteCase): string | undefined {
   const limit = isFloating(want.dtype) ? one.absolute : one.quanta;
-  if (limit === undefined) return tensorDifference(want, got);
+  if (limit === undefined) return tensorDifference(want, got, one.tolerance);
   if (want.dtype !== got.dtype || want.shape.join() !== got.shape.join()) {
     return `expected ${want.dtype}[${want.shape}], got ${got.dtype}[${got.shape}]`;
   }

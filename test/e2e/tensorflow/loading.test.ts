@@ -103,7 +103,7 @@ describe('TensorFlow models that come and go', () => {
     assert.match(await problem('bad_half_plus_two'), /the model has no signatures/);
     assert.match(
       await problem('parse_example_tflite'),
-      /CUSTOM FlexParseExampleV2 'subgraph_0__operator_0': the operator is not supported/,
+      /CUSTOM ParseExampleV2 'operator_0': the operator is not supported/,
     );
     assert.deepEqual(answered(await predict(server, HALF, '{"instances":[1]}')), {
       predictions: [2.5],

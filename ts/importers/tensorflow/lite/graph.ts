@@ -83,6 +83,8 @@ class Maker implements Bodies {
         signatureOf(scope, named(scope, inputs), named(scope, outputs), scope.place),
       );
     }
+    // Only now: an output that is a constant has added its node.
+    for (const { nodes } of scopes.values()) for (const node of nodes) this.#nodes.push(node);
     for (let next = this.#wanted.pop(); next !== undefined; next = this.#wanted.pop()) {
       this.#addFunction(next);
     }
@@ -124,7 +126,6 @@ class Maker implements Bodies {
       scope.feed(input, scope.add('Placeholder', [], attributes, scope.tensor(input).name));
     }
     this.#translate(scope);
-    for (const node of scope.nodes) this.#nodes.push(node);
     return scope;
   }
 
@@ -191,7 +192,7 @@ function refused(
     isCustom ? `${CUSTOM} ${name}` : name,
     inputs,
     { [REFUSAL]: attribute.text(reason) },
-    `${scope.place}, operator ${number}`,
+    `operator_${number}`,
   );
   operator.outputs.forEach((index, output) => {
     if (index >= 0) scope.feed(index, { node, output });
