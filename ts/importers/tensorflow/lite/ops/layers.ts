@@ -90,9 +90,19 @@ const pooled = (of: LiteOp, op: string, x: NodeRef, options: PoolOptions): NodeR
     padding: paddingOf(of, options.padding),
   });
 
+/** Means of stored numbers are rounded to stored ones, halves away from 0. */
 const averagePool: Translate = (of) => {
   const options = of.options(OPTIONS.Pool2DOptions);
-  of.activated(pooled(of, 'AvgPool', of.real(0), options), options.fusedActivationFunction);
+  const isStored = of.quantised(0) !== undefined && of.scope.isSame(of.in(0), of.out());
+  if (isStored && options.fusedActivationFunction === 0) {
+    const x = of.add('Cast', [of.raw(0)], { SrcT: type(of.dtype()), DstT: type('float') });
+    const mean = pooled(of, 'AvgPool', x, options);
+    const size = of.add('Floor', [of.add('AddV2', [of.add('Abs', [mean]), of.scalar(0.5)])]);
+    const rounded = of.add('Mul', [of.add('Sign', [mean]), size]);
+    const attributes = { SrcT: type('float'), DstT: type(of.dtype()) };
+    return of.giveRaw(of.add('Cast', [rounded], attributes));
+  }
+  return of.activated(pooled(of, 'AvgPool', of.real(0), options), options.fusedActivationFunction);
 };
 
 /** Stored numbers have the order of the real ones. */

@@ -27,9 +27,20 @@ function stepsOf(cx: OpContext, dtype: Dtype): Steps {
   const isZero = zeros.every((zero) => zero === 0);
   return {
     scale: numbers('float', floats),
-    zero: dtype === 'int32' && isZero ? undefined : numbers(dtype, zeros),
+    zero: dtype === 'int32' && isZero ? undefined : ownZeros(cx, dtype, shape, zeros),
     attributes: floats.length === 1 ? {} : { axis: { int: cx.int('axis') } },
   };
+}
+
+/** The runtime gives the zero points of int8 another type, and fails if two nodes share them. */
+function ownZeros(
+  cx: OpContext,
+  dtype: Dtype,
+  shape: readonly number[],
+  zeros: readonly number[],
+): TensorValue {
+  const name = cx.builder.model.own(numbersTensor(dtype, shape, zeros));
+  return { kind: 'tensor', name, dtype, shape };
 }
 
 function linear(
