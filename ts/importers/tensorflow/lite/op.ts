@@ -134,13 +134,7 @@ export class LiteOp {
    * runtime sees the integers of quantised ones.
    */
   weights(position: number, axes: readonly number[]): NodeRef {
-    const raw = this.raw(position);
-    const quantised = this.quantised(position);
-    const turned = axes.every((axis, i) => axis === i)
-      ? raw
-      : this.add('Transpose', [raw, this.scope.int32s(axes)]);
-    if (quantised === undefined) return turned;
-    return this.scope.dequantised(turned, { ...quantised, axis: axes.indexOf(quantised.axis) });
+    return this.scope.turned(this.in(position), axes);
   }
 
   // Nodes.

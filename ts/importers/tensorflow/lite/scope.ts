@@ -48,6 +48,7 @@ export class LiteScope {
   readonly #byName = new Map<string, OpenNode>();
   readonly #values = new Map<number, NodeRef>();
   readonly #real = new Map<number, NodeRef>();
+  readonly #turned = new Map<string, NodeRef>();
 
   constructor(file: LiteFile, index: number, ops: OpTable, prefix: string, isBody: boolean) {
     const graph = file.model.subgraphs[index];
@@ -139,6 +140,23 @@ export class LiteScope {
     const real = this.dequantised(raw, quantised);
     this.#real.set(index, real);
     return real;
+  }
+
+  /** With its axes in this order; once for all operators that have the same weights. */
+  turned(index: number, axes: readonly number[]): NodeRef {
+    if (axes.every((axis, i) => axis === i)) return this.real(index);
+    const key = `${index} ${axes.join()}`;
+    let made = this.#turned.get(key);
+    if (made === undefined) {
+      const quantised = this.quantised(index);
+      const raw = this.add('Transpose', [this.raw(index), this.int32s(axes)]);
+      made =
+        quantised === undefined
+          ? raw
+          : this.dequantised(raw, { ...quantised, axis: axes.indexOf(quantised.axis) });
+      this.#turned.set(key, made);
+    }
+    return made;
   }
 
   dequantised(raw: NodeRef, quantised: Quantised): NodeRef {

@@ -20,13 +20,20 @@ function refuseFed(of: LiteOp, positions: readonly number[]): void {
   if (fed !== undefined) of.fail(`input ${fed}: a state that is computed is not supported`);
 }
 
+/** A cell grows by less than 1 in each step: it is not clipped before that many. */
+function checkClip(of: LiteOp, clip: number, isTimeMajor: boolean): void {
+  if (clip === 0) return;
+  const steps = of.shape(0)?.[isTimeMajor ? 0 : 1];
+  if (steps !== undefined && steps <= clip) return;
+  of.fail(`cell_clip ${clip} and ${steps ?? 'an unknown number of'} steps are not supported`);
+}
+
 const all = (of: LiteOp, positions: readonly number[]): NodeRef[] =>
   positions.map((position) => of.real(position));
 
 const lstm: Translate = (of) => {
   const options = of.options(OPTIONS.UnidirectionalSequenceLSTMOptions);
-  const { cellClip, projClip, timeMajor, fusedActivationFunction } = options;
-  if (cellClip !== 0 || projClip !== 0) of.fail('clipping is not supported');
+  const { cellClip, timeMajor, fusedActivationFunction } = options;
   if (options.diagonalRecurrentTensors) of.fail('diagonal recurrent weights are not supported');
   if (ACTIVATION[fusedActivationFunction] !== 'TANH') {
     of.fail(`the activation ${ACTIVATION[fusedActivationFunction]} is not supported`);
@@ -39,6 +46,7 @@ const lstm: Translate = (of) => {
     if (positions.some((position) => of.has(position))) of.fail(`${what} is not supported`);
   }
   if (!of.has(1)) of.fail('a coupled input gate is not supported');
+  checkClip(of, cellClip, timeMajor);
   refuseFed(of, STATES);
   const inputs = [of.real(0), ...all(of, WEIGHTS), ...all(of, RECURRENT), ...all(of, BIASES)];
   of.give(of.add('LiteLstm', inputs, { time_major: bool(timeMajor) }));

@@ -6,6 +6,7 @@ import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { OnnxAttributes } from '../../lower/graph-builder.js';
 import { numbersTensor } from '../../lower/tensors.js';
 import type { TensorValue } from '../../lower/values.js';
+import { INLINE_BYTES_MAX, tensorByteLength } from '../../lower/weights.js';
 import type { Dtype } from '../../types.js';
 
 /** Types of the operators in ONNX's own domain; those of the runtime's domain have int16 too. */
@@ -32,15 +33,23 @@ function stepsOf(cx: OpContext, dtype: Dtype): Steps {
   };
 }
 
-/** The runtime gives the zero points of int8 another type, and fails if two nodes share them. */
+/**
+ * The runtime gives zero points and constants of int8 another type, and fails if two nodes share
+ * them: small ones with equal contents would be one.
+ */
+function ownConstant(cx: OpContext, value: TensorValue): TensorValue {
+  const { constant, dtype, shape } = value;
+  if (constant === undefined || tensorByteLength(constant) >= INLINE_BYTES_MAX) return value;
+  return { kind: 'tensor', name: cx.builder.model.own(constant), dtype, shape };
+}
+
 function ownZeros(
   cx: OpContext,
   dtype: Dtype,
   shape: readonly number[],
   zeros: readonly number[],
 ): TensorValue {
-  const name = cx.builder.model.own(numbersTensor(dtype, shape, zeros));
-  return { kind: 'tensor', name, dtype, shape };
+  return ownConstant(cx, cx.constant(numbersTensor(dtype, shape, zeros)));
 }
 
 function linear(
@@ -71,7 +80,7 @@ function wide(cx: OpContext, value: TensorValue): TensorValue {
 const dequantize: Lowering = (cx) => {
   const value = cx.tensor(0);
   if (value.dtype === 'int64') return wide(cx, value);
-  return linear(cx, 'DequantizeLinear', value, value.dtype, 'float');
+  return linear(cx, 'DequantizeLinear', ownConstant(cx, value), value.dtype, 'float');
 };
 
 const quantize: Lowering = (cx) => {
