@@ -47,8 +47,6 @@ export class LiteScope {
   readonly #isBody: boolean;
   readonly #byName = new Map<string, OpenNode>();
   readonly #values = new Map<number, NodeRef>();
-  readonly #real = new Map<number, NodeRef>();
-  readonly #turned = new Map<string, NodeRef>();
 
   constructor(file: LiteFile, index: number, ops: OpTable, prefix: string, isBody: boolean) {
     const graph = file.model.subgraphs[index];
@@ -130,33 +128,23 @@ export class LiteScope {
     return made;
   }
 
-  /** Its numbers: float if it is quantised. */
+  /**
+   * Its numbers: float if it is quantised. Each operator that takes them has its own node, as the
+   * runtime wants it.
+   */
   real(index: number): NodeRef {
-    const known = this.#real.get(index);
-    if (known !== undefined) return known;
     const raw = this.raw(index);
     const quantised = this.quantised(index);
-    if (quantised === undefined) return raw;
-    const real = this.dequantised(raw, quantised);
-    this.#real.set(index, real);
-    return real;
+    return quantised === undefined ? raw : this.dequantised(raw, quantised);
   }
 
-  /** With its axes in this order; once for all operators that have the same weights. */
+  /** The same with its axes in this order. */
   turned(index: number, axes: readonly number[]): NodeRef {
     if (axes.every((axis, i) => axis === i)) return this.real(index);
-    const key = `${index} ${axes.join()}`;
-    let made = this.#turned.get(key);
-    if (made === undefined) {
-      const quantised = this.quantised(index);
-      const raw = this.add('Transpose', [this.raw(index), this.int32s(axes)]);
-      made =
-        quantised === undefined
-          ? raw
-          : this.dequantised(raw, { ...quantised, axis: axes.indexOf(quantised.axis) });
-      this.#turned.set(key, made);
-    }
-    return made;
+    const quantised = this.quantised(index);
+    const raw = this.add('Transpose', [this.raw(index), this.int32s(axes)]);
+    if (quantised === undefined) return raw;
+    return this.dequantised(raw, { ...quantised, axis: axes.indexOf(quantised.axis) });
   }
 
   dequantised(raw: NodeRef, quantised: Quantised): NodeRef {
