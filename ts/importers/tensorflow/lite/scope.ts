@@ -47,6 +47,9 @@ export class LiteScope {
   readonly #isBody: boolean;
   readonly #byName = new Map<string, OpenNode>();
   readonly #values = new Map<number, NodeRef>();
+  readonly #constants = new Set<number>();
+  /** How many operators' inputs each tensor is. */
+  #uses: Map<number, number> | undefined;
 
   constructor(file: LiteFile, index: number, ops: OpTable, prefix: string, isBody: boolean) {
     const graph = file.model.subgraphs[index];
@@ -124,6 +127,7 @@ export class LiteScope {
     }
     const attributes = { value: attribute.tensor(constant), dtype: attribute.type(constant.dtype) };
     const made = this.add('Const', [], attributes, tensor.name);
+    this.#constants.add(index);
     this.#values.set(index, made);
     return made;
   }
@@ -135,7 +139,7 @@ export class LiteScope {
   real(index: number): NodeRef {
     const raw = this.raw(index);
     const quantised = this.quantised(index);
-    return quantised === undefined ? raw : this.dequantised(raw, quantised);
+    return quantised === undefined ? raw : this.dequantised(raw, quantised, this.#isShared(index));
   }
 
   /** The same with its axes in this order. */
@@ -144,11 +148,26 @@ export class LiteScope {
     const quantised = this.quantised(index);
     const raw = this.add('Transpose', [this.raw(index), this.int32s(axes)]);
     if (quantised === undefined) return raw;
-    return this.dequantised(raw, { ...quantised, axis: axes.indexOf(quantised.axis) });
+    const turned = { ...quantised, axis: axes.indexOf(quantised.axis) };
+    return this.dequantised(raw, turned, this.#isShared(index));
   }
 
-  dequantised(raw: NodeRef, quantised: Quantised): NodeRef {
-    return this.add('LiteDequantize', [raw], quantisation(quantised));
+  /** `isPlain`: by arithmetic instead of ONNX's operator. */
+  dequantised(raw: NodeRef, quantised: Quantised, isPlain: boolean): NodeRef {
+    const attributes = { ...quantisation(quantised), plain: attribute.bool(isPlain) };
+    return this.add('LiteDequantize', [raw], attributes);
+  }
+
+  /** Whether it is a constant that several operators use: the runtime fails to give it another type. */
+  #isShared(index: number): boolean {
+    if (this.#uses === undefined) {
+      this.#uses = new Map();
+      for (const { inputs } of this.graph.operators) {
+        for (const input of inputs) this.#uses.set(input, (this.#uses.get(input) ?? 0) + 1);
+      }
+    }
+    const isConstant = this.#constants.has(index);
+    return isConstant && (this.#uses.get(index) ?? 0) > 1;
   }
 
   requantised(real: NodeRef, dtype: Dtype, quantised: Quantised): NodeRef {

@@ -67,19 +67,22 @@ function linear(
   return out ?? cx.fail('has no output');
 }
 
-/** 64-bit integers, which biases of 16-bit models are. */
-function wide(cx: OpContext, value: TensorValue): TensorValue {
+/** By arithmetic: also for 64-bit integers, which biases of 16-bit models are. */
+function plain(cx: OpContext, value: TensorValue): TensorValue {
   const { floats } = cx.list('scales');
-  if (cx.ints('zeros').some((zero) => zero !== 0)) cx.fail('int64 with a zero point');
-  const shape = floats.length === 1 ? [] : [floats.length];
-  const scale = cx.constant(numbersTensor('float', shape, floats));
-  if (floats.length > 1 && cx.rank(value) !== 1) cx.fail('int64 along an axis');
-  return cx.op('Mul', [cx.cast(value, 'float'), scale], { shape: value.shape });
+  const after = floats.length === 1 ? 0 : cx.rank(value) - cx.int('axis') - 1;
+  const ones = Array.from({ length: after }, () => 1);
+  const shape = floats.length === 1 ? [] : [floats.length, ...ones];
+  const numbers = (values: readonly number[]): TensorValue =>
+    cx.constant(numbersTensor('float', shape, values));
+  const { shape: dims } = value;
+  const moved = cx.op('Sub', [cx.cast(value, 'float'), numbers(cx.ints('zeros'))], { shape: dims });
+  return cx.op('Mul', [moved, numbers(floats)], { shape: dims });
 }
 
 const dequantize: Lowering = (cx) => {
   const value = cx.tensor(0);
-  if (value.dtype === 'int64') return wide(cx, value);
+  if (value.dtype === 'int64' || cx.bool('plain', false)) return plain(cx, value);
   return linear(cx, 'DequantizeLinear', ownConstant(cx, value), value.dtype, 'float');
 };
 
