@@ -1,5 +1,5 @@
-// TypeScript's reader of tflite.fbs: for each table with members, its type and a function that reads
-// it from a checked table. Build time only.
+// TypeScript's reader of tflite.fbs: for each table with members, its type and a function that
+// reads it from a checked table. Build time only.
 
 const ENUM = /^enum (\w+) : \w+ \{([^}]*)\}/gm;
 const TABLE = /^table (\w+) \{([^}]*)\}/gm;
@@ -64,11 +64,7 @@ function tableOf(name, body, schema) {
     number = parts[2];
   }
   const type = [`export interface ${name} {`, ...types, '}'];
-  const reader = [
-    `export const read${name} = (from: FlatTable): ${name} => ({`,
-    ...reads,
-    '});',
-  ];
+  const reader = [`export const read${name} = (from: FlatTable): ${name} => ({`, ...reads, '});'];
   return [...type, '', ...reader, ''];
 }
 

@@ -82,8 +82,8 @@ function weightSpec(weight: ImportedWeight, files: Map<string, number>): Weight 
 }
 
 /**
- * On processors without VNNI the runtime's products of unsigned and signed bytes overflow in 16 bits;
- * with this option it uses others, as exact as TensorFlow Lite's.
+ * On processors without VNNI the runtime's products of unsigned and signed bytes overflow in 16
+ * bits; with this option it uses others, as exact as TensorFlow Lite's.
  */
 const EXACT_INTEGERS = { 'session.x64quantprecision': '1' } as const;
 

@@ -20,8 +20,8 @@ import type { ImportedFormat } from '../plan/imported.js';
 export type TabularFormat = ImportedFormat | 'archive' | 'booster';
 
 /**
- * `tensorflow`: SavedModel, session bundle, GraphDef or TensorFlow Lite, determined when it is loaded. `ensemble`
- * and `null`: models without files.
+ * `tensorflow`: SavedModel, session bundle, GraphDef or TensorFlow Lite, determined when it is
+ * loaded. `ensemble` and `null`: models without files.
  */
 export type ModelFormat = 'onnx' | 'tensorflow' | TabularFormat | 'plan' | 'ensemble' | 'null';
 

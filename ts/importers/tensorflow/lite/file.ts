@@ -73,11 +73,13 @@ export class LiteFile {
     if (this.model.version !== VERSION) {
       throw modelInvalid(`expected version ${VERSION} of the format, got ${this.model.version}`);
     }
-    this.#names = this.model.operatorCodes.map(({ deprecatedBuiltinCode, builtinCode, customCode }) => {
-      const code = Math.max(deprecatedBuiltinCode, builtinCode);
-      if (code === CUSTOM) return { name: customCode, isCustom: true };
-      return { name: BUILTIN_OPERATOR[code] ?? `operator ${code}`, isCustom: false };
-    });
+    this.#names = this.model.operatorCodes.map(
+      ({ deprecatedBuiltinCode, builtinCode, customCode }) => {
+        const code = Math.max(deprecatedBuiltinCode, builtinCode);
+        if (code === CUSTOM) return { name: customCode, isCustom: true };
+        return { name: BUILTIN_OPERATOR[code] ?? `operator ${code}`, isCustom: false };
+      },
+    );
     this.model.subgraphs.forEach((graph, i) => this.#check(graph, `subgraph ${i}`));
   }
 
@@ -95,7 +97,7 @@ export class LiteFile {
     }
   }
 
-  /** Of an operator that was checked. */
+  /** The name of an operator that was checked. */
   nameOf({ opcodeIndex }: Operator): OperatorName {
     return this.#names[opcodeIndex] ?? { name: '', isCustom: false };
   }
@@ -199,7 +201,9 @@ export const typeName = (type: number): string => TENSOR_TYPE[type] ?? `type ${t
 function readTables(bytes: Uint8Array): Model {
   const mark = String.fromCharCode(...bytes.subarray(4, HEAD_BYTES));
   if (mark !== IDENTIFIER) {
-    throw modelInvalid(`expected '${IDENTIFIER}' at byte 4, got '${mark}': not a TensorFlow Lite file`);
+    throw modelInvalid(
+      `expected '${IDENTIFIER}' at byte 4, got '${mark}': not a TensorFlow Lite file`,
+    );
   }
   return readModel(FlatTable.root(bytes, 0));
 }
@@ -223,7 +227,8 @@ function readExactly(file: number, length: number, offset: number): Uint8Array {
   const bytes = new Uint8Array(length);
   for (let done = 0; done < length; ) {
     const count = readSync(file, bytes, done, length - done, offset + done);
-    if (count === 0) throw modelInvalid(`expected ${length} bytes from byte ${offset}, got ${done}`);
+    if (count === 0)
+      throw modelInvalid(`expected ${length} bytes from byte ${offset}, got ${done}`);
     done += count;
   }
   return bytes;

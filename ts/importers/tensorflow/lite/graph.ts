@@ -178,7 +178,7 @@ class Maker implements Bodies {
   }
 }
 
-/** A node that stands for an operator that is not lowered: the signatures that need it are refused. */
+/** A node for an operator that is not lowered: the signatures that need it are refused. */
 function refused(
   scope: LiteScope,
   operator: Operator,

@@ -1,5 +1,4 @@
-// One operator of a TensorFlow Lite file, as the functions in ops/ see it. Importer's worker thread;
-// pure.
+// One operator of a TensorFlow Lite file, for the functions in ops/. Importer's worker thread; pure.
 import { FlatTable } from '../../../base/flat-reader.js';
 import { tensorNumbers } from '../lower/tensors.js';
 import type { Attribute, Dtype, Shape } from '../types.js';
@@ -103,7 +102,7 @@ export class LiteOp {
     return this.scope.quantised(this.in(position));
   }
 
-  /** As it is stored. */
+  /** The value in the form in which it is stored. */
   raw(position: number): NodeRef {
     return this.scope.raw(this.in(position));
   }

@@ -1,5 +1,5 @@
-// One subgraph of a TensorFlow Lite file while its operators become nodes: names, values of tensors,
-// quantised numbers and back. Importer's worker thread; pure.
+// One subgraph of a TensorFlow Lite file while its operators become nodes: names, values of
+// tensors, quantised numbers and back. Importer's worker thread; pure.
 import { modelInvalid } from '../../../base/errors.js';
 import { numbersTensor } from '../lower/tensors.js';
 import type { OpTable } from '../proto/op-defs.js';
@@ -113,13 +113,14 @@ export class LiteScope {
 
   // Values.
 
-  /** As it is stored. */
+  /** The value in the form in which it is stored. */
   raw(index: number): NodeRef {
     const known = this.#values.get(index);
     if (known !== undefined) return known;
     const tensor = this.tensor(index);
     const where = `${this.place}, tensor ${index} '${tensor.name.slice(0, NAME_CHARS_MAX)}'`;
-    if (tensor.sparsity !== undefined) throw new Refused(`tensor ${index}: sparse tensors are not supported`);
+    if (tensor.sparsity !== undefined)
+      throw new Refused(`tensor ${index}: sparse tensors are not supported`);
     const constant = this.file.constantOf(tensor, where);
     if (constant === undefined) {
       if (!tensor.isVariable) throw modelInvalid(`${where}: used before an operator computes it`);
@@ -158,7 +159,7 @@ export class LiteScope {
     return this.add('LiteDequantize', [raw], attributes);
   }
 
-  /** Whether it is a constant that several operators use: the runtime fails to give it another type. */
+  /** Whether several operators use the constant: the runtime fails to give it another type. */
   #isShared(index: number): boolean {
     if (this.#uses === undefined) {
       this.#uses = new Map();

@@ -1,5 +1,5 @@
-// Branches and loops of TensorFlow Lite, whose bodies are subgraphs. Importer's worker thread; pure.
-// Source: tensorflow/lite/kernels/{if,while}.cc.
+// Branches and loops of TensorFlow Lite, whose bodies are subgraphs. Importer's worker thread;
+// pure. Source: tensorflow/lite/kernels/{if,while}.cc.
 import { functionRef, types } from '../attributes.js';
 import { OPTIONS } from '../generated/schema.js';
 import type { LiteOp, LiteOperators, Translate } from '../op.js';

@@ -1,5 +1,5 @@
-// All builtin operators of TensorFlow Lite that are lowered, by their name in the schema. Importer's
-// worker thread; pure.
+// All builtin operators of TensorFlow Lite that are lowered, by their name in the schema.
+// Importer's worker thread; pure.
 import type { LiteOperators } from '../op.js';
 import { CONTROL_FLOW } from './control-flow.js';
 import { ELEMENTWISE } from './elementwise.js';

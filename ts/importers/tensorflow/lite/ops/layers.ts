@@ -1,5 +1,5 @@
-// Convolutions, pools, dense layers and normalizations of TensorFlow Lite. Importer's worker thread;
-// pure. Source: tensorflow/lite/kernels/internal/reference; kernels/fully_connected.cc.
+// Convolutions, pools, dense layers and normalizations of TensorFlow Lite. Importer's worker
+// thread; pure. Source: tensorflow/lite/kernels/internal/reference; kernels/fully_connected.cc.
 import { bool, float, int, ints, text, type } from '../attributes.js';
 import { OPTIONS, PADDING } from '../generated/schema.js';
 import type { LiteOp, LiteOperators, Translate } from '../op.js';
@@ -128,8 +128,7 @@ const fullyConnected: Translate = (of) => {
   const rank = of.shape(0)?.length;
   const isMatrix = rank === 2 && of.shape(0)?.[1] === depth;
   const x = of.real(0);
-  const rows =
-    isMatrix || options.keepNumDims ? x : of.add('Reshape', [x, of.int32s([-1, depth])]);
+  const rows = isMatrix || options.keepNumDims ? x : of.add('Reshape', [x, of.int32s([-1, depth])]);
   const op = options.keepNumDims && !isMatrix ? 'BatchMatMulV2' : 'MatMul';
   const value = of.add(op, [rows, of.weights(1, [1, 0])], { T: type('float') });
   of.activated(biased(of, value, 2), options.fusedActivationFunction);

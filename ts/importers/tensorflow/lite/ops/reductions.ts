@@ -1,5 +1,5 @@
-// Reductions, positions and other operators along axes of TensorFlow Lite. Importer's worker thread;
-// pure. Source: tensorflow/lite/kernels/{reduce,arg_min_max,topk_v2,cumsum,segment_sum}.cc.
+// Reductions, positions and other operators along axes of TensorFlow Lite. Importer's worker
+// thread; pure. Source: tensorflow/lite/kernels/{reduce,arg_min_max,topk_v2,cumsum,segment_sum}.cc.
 import { bool, floats, type } from '../attributes.js';
 import { OPTIONS } from '../generated/schema.js';
 import type { LiteOperator, LiteOperators, Translate } from '../op.js';

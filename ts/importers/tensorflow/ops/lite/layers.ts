@@ -37,7 +37,10 @@ function recurrent(
   const x = isTimeMajor ? given : cx.transpose(given, [1, 0, 2]);
   const units = gates.recurrent.shape?.[1] ?? cx.fail('the number of units is not known');
   const both = cx.concat([gates.bias, mul(cx, gates.bias, cx.scalar('float', 0))], 0);
-  const inputs = [x, ...[gates.weights, gates.recurrent, both].map((one) => cx.unsqueeze(one, [0]))];
+  const inputs = [
+    x,
+    ...[gates.weights, gates.recurrent, both].map((one) => cx.unsqueeze(one, [0])),
+  ];
   const shape = [x.shape?.[0], 1, x.shape?.[1], units];
   const [y] = cx.ops(type, inputs, [{ dtype: 'float', shape }], {
     hidden_size: { int: units },
