@@ -1,9 +1,8 @@
 // Writes the code that both languages share from engine.fbs, plan.fbs, stages/, the .mjs files with
 // rows of options and limits, and gRPC's status codes in wire/, the reader of tflite.fbs, and the
-// table of stages in docs/reference/tabular-plan.md. Run by hand after a change to one (`npm run
-// generate`); with
-// --check it compares instead and exits 1 when a file is stale. Needs flatc 2.0.8 or newer (Debian:
-// flatbuffers-compiler). Control plane, build time only.
+// table of stages in docs/reference/tabular-plan.md. Run by hand after a change to one
+// (`npm run generate`); with --check it compares instead and exits 1 when a file is stale. Needs
+// flatc 2.0.8 or newer (Debian: flatbuffers-compiler). Control plane, build time only.
 import { execFileSync } from 'node:child_process';
 import {
   existsSync,
