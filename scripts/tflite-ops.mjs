@@ -7,7 +7,8 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const DOCUMENT = join(root, 'docs', 'reference', 'tflite.md');
-const MARKS = /(<!-- operators: written by scripts\/tflite-ops.mjs -->\n)[^]*(<!-- operators end -->)/;
+const MARKS =
+  /(<!-- operators: written by scripts\/tflite-ops.mjs -->\n)[^]*(<!-- operators end -->)/;
 
 /** Returns the Markdown of the operators; those with the same note share a row. */
 export function liteTable(operators) {

@@ -1,4 +1,5 @@
-// One operator of a TensorFlow Lite file, for the functions in ops/. Importer's worker thread; pure.
+// One operator of a TensorFlow Lite file, for the functions in ops/. Importer's worker thread;
+// pure.
 import { FlatTable } from '../../../base/flat-reader.js';
 import { tensorNumbers } from '../lower/tensors.js';
 import type { Attribute, Dtype, Shape } from '../types.js';

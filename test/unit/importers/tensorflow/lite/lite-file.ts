@@ -1,5 +1,5 @@
-// Writes a small TensorFlow Lite file: y = x * [0.5, 2] + 3, with the constants inside or behind the
-// tables. Test time only.
+// Writes a small TensorFlow Lite file: y = x * [0.5, 2] + 3, with the constants inside or behind
+// the tables. Test time only.
 import { Builder } from 'flatbuffers';
 
 const FLOAT32 = 0;
