@@ -1,8 +1,8 @@
 // Writes the code that both languages share from engine.fbs, plan.fbs, stages/, the .mjs files with
-// rows of options and limits, and gRPC's status codes in wire/, and the table of stages in
-// docs/reference/tabular-plan.md. Run by hand after a change to one (`npm run generate`); with
-// --check it compares instead and exits 1 when a file is stale. Needs flatc 2.0.8 or newer (Debian:
-// flatbuffers-compiler). Control plane, build time only.
+// rows of options and limits, and gRPC's status codes in wire/, the reader of tflite.fbs, and the
+// table of stages in docs/reference/tabular-plan.md. Run by hand after a change to one
+// (`npm run generate`); with --check it compares instead and exits 1 when a file is stale. Needs
+// flatc 2.0.8 or newer (Debian: flatbuffers-compiler). Control plane, build time only.
 import { execFileSync } from 'node:child_process';
 import {
   existsSync,
@@ -30,6 +30,7 @@ import {
   writeVersionModule,
 } from './stages-typescript.mjs';
 import { readStages, writeStagesTable } from './stages.mjs';
+import { writeLiteReader } from './tflite-typescript.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const check = process.argv.includes('--check');
@@ -71,6 +72,8 @@ try {
   rmSync(out, { recursive: true, force: true });
 }
 
+const lite = join(root, 'ts/importers/tensorflow/lite/generated/schema.ts');
+files.set(lite, writeLiteReader(readFileSync(join(root, 'proto', 'tflite.fbs'), 'utf8')));
 files.set(join(native, 'attach_options.h'), writeAttachHeader());
 files.set(join(root, 'ts/base/generated/attach-options.ts'), writeAttachModule());
 files.set(join(native, 'grpc_code.h'), writeGrpcHeader());

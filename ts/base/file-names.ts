@@ -13,6 +13,9 @@ export const SPLIT_SAVED_MODEL_FILE = 'saved_model.cpb';
 export const SESSION_BUNDLE_FILE = 'export.meta';
 export const GRAPH_EXTENSIONS: ReadonlySet<string> = new Set(['.pb', '.pbtxt', '.graphdef']);
 
+/** The extension of TensorFlow Lite's files. */
+export const LITE_EXTENSION = '.tflite';
+
 /** The file that marks a folder as an MLeap bundle. */
 export const MLEAP_FILE = 'bundle.json';
 

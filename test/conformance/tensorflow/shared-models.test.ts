@@ -244,25 +244,28 @@ describe('models beside the checkout', () => {
     });
   }
 
-  for (const name of [
-    'parse_example_tflite',
-    'saved_model_half_plus_two_tflite',
-    'saved_model_half_plus_two_tflite_with_sigdef',
-  ]) {
-    test(`${name}: not read, and the error says what is expected`, (t) => {
-      const folder = sharedModel(t, `tfserving/${name}/00000123`);
-      if (folder === undefined) return;
-      assert.throws(
-        () => importTensorFlow(folder, { workFolder: tempFolder(t) }),
-        (error: unknown) =>
-          error instanceof ServalError &&
-          error.code === ErrorCode.Unimplemented &&
-          /model\.tflite: TensorFlow Lite is not supported; expected the SavedModel/.test(
-            error.message,
-          ),
-      );
+  for (const [name, input] of [
+    ['saved_model_half_plus_two_tflite', 'x'],
+    ['saved_model_half_plus_two_tflite_with_sigdef', 'tflite_input'],
+  ] as const) {
+    test(`${name}: half plus two`, async (t) => {
+      const model = imported(t, `tfserving/${name}/00000123`);
+      if (model === undefined) return;
+      const got = await numbers(model, 'serving_default', { [input]: floats([3], [1, 1]) }, 'y');
+      assert.deepEqual(got, [3.5]);
+      await engine.unload(model);
     });
   }
+
+  test('parse_example_tflite: its custom operator is refused by its name', (t) => {
+    const folder = sharedModel(t, 'tfserving/parse_example_tflite/00000123');
+    if (folder === undefined) return;
+    const { blocked } = importTensorFlow(folder, { workFolder: tempFolder(t) });
+    assert.deepEqual(
+      blocked.flatMap(({ problems }) => problems.map(({ op, reason }) => `${op}: ${reason}`)),
+      ['CUSTOM ParseExampleV2: the operator is not supported'],
+    );
+  });
 
   test('tf_text_regression lacks its saved_model.pb: the error names it', (t) => {
     const folder = sharedModel(t, 'tfserving/tf_text_regression/01');

@@ -92,7 +92,7 @@ describe('TensorFlow models that come and go', () => {
   it('a model that cannot be served reports why and does not affect the others', async (t) => {
     const half = model(t, HALF);
     const bad = model(t, 'bad_half_plus_two');
-    const lite = model(t, 'saved_model_half_plus_two_tflite');
+    const lite = model(t, 'parse_example_tflite');
     if (half === undefined || bad === undefined || lite === undefined) return;
     const server = await started(t, half, bad, lite);
     const problem = async (name: string): Promise<string> => {
@@ -102,8 +102,8 @@ describe('TensorFlow models that come and go', () => {
     };
     assert.match(await problem('bad_half_plus_two'), /the model has no signatures/);
     assert.match(
-      await problem('saved_model_half_plus_two_tflite'),
-      /is a TensorFlow Lite model, which Serval cannot load/,
+      await problem('parse_example_tflite'),
+      /CUSTOM ParseExampleV2 'operator_0': the operator is not supported/,
     );
     assert.deepEqual(answered(await predict(server, HALF, '{"instances":[1]}')), {
       predictions: [2.5],

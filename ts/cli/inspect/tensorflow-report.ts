@@ -156,6 +156,7 @@ const FORMATS: Readonly<Record<ImportedModel['format'], string>> = {
   'saved-model': 'SavedModel',
   'session-bundle': 'session bundle',
   'frozen-graph': 'frozen GraphDef',
+  tflite: 'TensorFlow Lite',
 };
 
 /** The report for people; with a final newline. Pure. */

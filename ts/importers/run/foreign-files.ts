@@ -8,6 +8,7 @@ import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 import { constants, inflateSync } from 'node:zlib';
+import { LITE_EXTENSION } from '../../base/file-names.js';
 import { BOOSTER_HEAD_BYTES, type BoosterKind, boosterKind } from '../boosters/detect.js';
 import { mayBeForeign } from './model-files.js';
 import { toolArchive, toolKind } from './foreign-tools.js';
@@ -107,8 +108,8 @@ function plainKind(path: string, head: Buffer, text: string, size: number): stri
     );
   }
   const mark = text.slice(4, 8);
-  if (mark === 'TFL3') {
-    return 'is a TensorFlow Lite model, which Serval cannot load; use the SavedModel that it was made from';
+  if (mark === 'TFL3' && extname(name) !== LITE_EXTENSION) {
+    return `is a TensorFlow Lite model under another name: rename it to ${stem(name)}.tflite`;
   }
   if (mark === 'ORTM') {
     return "is in ONNX Runtime's own format; serve the .onnx file that it was made from";

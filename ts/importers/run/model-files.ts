@@ -3,6 +3,7 @@
 import { extname } from 'node:path';
 import {
   GRAPH_EXTENSIONS,
+  LITE_EXTENSION,
   MLEAP_FILE,
   SAVED_MODEL_FILES,
   SESSION_BUNDLE_FILE,
@@ -19,8 +20,8 @@ import type { ImportedFormat } from '../plan/imported.js';
 export type TabularFormat = ImportedFormat | 'archive' | 'booster';
 
 /**
- * `tensorflow`: SavedModel, session bundle or GraphDef, determined when it is loaded. `ensemble`
- * and `null`: models without files.
+ * `tensorflow`: SavedModel, session bundle, GraphDef or TensorFlow Lite, determined when it is
+ * loaded. `ensemble` and `null`: models without files.
  */
 export type ModelFormat = 'onnx' | 'tensorflow' | TabularFormat | 'plan' | 'ensemble' | 'null';
 
@@ -38,6 +39,8 @@ export interface ModelFile {
 export const ONNX_PLATFORM = 'onnxruntime_onnx';
 export const SAVED_MODEL_PLATFORM = 'tensorflow_savedmodel';
 export const GRAPH_DEF_PLATFORM = 'tensorflow_graphdef';
+/** Serval's own name of TensorFlow Lite's files. */
+export const LITE_PLATFORM = 'tensorflow_lite';
 /** Triton's name of TensorRT engines. */
 export const TENSORRT_PLATFORM = 'tensorrt_plan';
 const PLATFORMS: Readonly<Record<TabularFormat, string>> = {
@@ -104,7 +107,7 @@ const NO_MODELS: ReadonlySet<string> = new Set([
   'model-settings.json',
 ]);
 /** Known formats that cannot be loaded: loading them reports that, and what to do. */
-const REFUSED: ReadonlySet<string> = new Set(['.keras', '.h5', '.hdf5', '.tflite']);
+const REFUSED: ReadonlySet<string> = new Set(['.keras', '.h5', '.hdf5']);
 /** Extensions of such formats, and of those that only their content can tell apart. */
 const FOREIGN: ReadonlySet<string> = new Set([
   ...REFUSED,
@@ -159,6 +162,7 @@ export function modelFileOf(name: string): ModelFile | undefined {
     return tabularFile('archive', name);
   }
   if (isBooster(name)) return tabularFile('booster', name);
+  if (extension === LITE_EXTENSION) return { format: 'tensorflow', platform: LITE_PLATFORM, name };
   if (!GRAPH_EXTENSIONS.has(extension) || NO_MODELS.has(name)) return undefined;
   return { format: 'tensorflow', platform: GRAPH_DEF_PLATFORM, name };
 }

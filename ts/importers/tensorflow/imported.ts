@@ -87,7 +87,7 @@ export interface OperatorProblem {
 }
 
 export interface ImportedModel {
-  readonly format: 'saved-model' | 'session-bundle' | 'frozen-graph';
+  readonly format: 'saved-model' | 'session-bundle' | 'frozen-graph' | 'tflite';
   readonly tags: readonly string[];
   readonly tensorflowVersion: string;
   /** Signatures in the file, including __saved_model_init_op; sorted by name. */

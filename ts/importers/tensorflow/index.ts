@@ -6,7 +6,10 @@ import { openCheckpoint } from './checkpoint/index.js';
 import type { ImportedModel } from './imported.js';
 import { loadGraph, type LoadOptions } from './load/index.js';
 import { lowerModel } from './lower/lower-model.js';
+import type { OpContext, Operators } from './lower/context.js';
+import { REFUSAL } from './lite/graph.js';
 import { OPERATORS } from './ops/index.js';
+import { LITE } from './ops/lite/index.js';
 import { prepareModel } from './prepare/index.js';
 import { OpTable } from './proto/op-defs.js';
 import type { LoadedGraph } from './types.js';
@@ -38,7 +41,7 @@ export function importTensorFlow(path: string, options: ImportOptions): Imported
   const prepared = prepareModel(source, checkpoint, ops);
   const { signatures, first, dataFile, allowRandom = true } = options;
   const model = lowerModel(prepared, {
-    operators: OPERATORS,
+    operators: operatorsOf(source),
     allowRandom,
     weightsPath: join(options.workFolder, dataFile ?? 'weights.bin'),
     ...(dataFile === undefined ? {} : { portableAs: dataFile }),
@@ -48,6 +51,16 @@ export function importTensorFlow(path: string, options: ImportOptions): Imported
   });
   if (model.graphs.length === 0) requireVariables(path, source);
   return model;
+}
+
+/** TensorFlow's; for TensorFlow Lite also its own, and those that say why one is not lowered. */
+function operatorsOf({ format, graph }: LoadedGraph): Operators {
+  if (format !== 'tflite') return OPERATORS;
+  const nodes = [graph, ...graph.functions.values()].flatMap((one) => one.nodes);
+  const refused = nodes
+    .filter(({ attributes }) => attributes.has(REFUSAL))
+    .map(({ op }) => [op, { lower: (cx: OpContext) => cx.fail(cx.text(REFUSAL)) }] as const);
+  return { ...OPERATORS, ...LITE, ...Object.fromEntries(refused) };
 }
 
 /** Errors: ModelInvalid: a SavedModel that was copied without the folder of its variables. */

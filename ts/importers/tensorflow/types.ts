@@ -173,7 +173,7 @@ export interface SavedObjects {
 
 /** The common form of all formats before the graph is processed. */
 export interface LoadedGraph {
-  readonly format: 'saved-model' | 'session-bundle' | 'frozen-graph';
+  readonly format: 'saved-model' | 'session-bundle' | 'frozen-graph' | 'tflite';
   readonly tags: readonly string[];
   readonly tensorflowVersion: string;
   readonly graph: GraphDef;

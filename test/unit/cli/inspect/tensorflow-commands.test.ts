@@ -185,7 +185,7 @@ test('inspect of another meta graph, of an unknown one, of no model', async (t) 
   const unknown = await refused(run(t, inspectCommand, folder, '--saved-model-tags=tpu'));
   assert.equal(unknown.code, ErrorCode.ModelInvalid);
   assert.match(unknown.message, /exactly the tags \{tpu\}, got \{serve\} \{serve, gpu\}/);
-  const none = filledFolder(t, { 'm/1/model.tflite': 'x', 'n/1/readme': 'x' });
+  const none = filledFolder(t, { 'm/1/model.keras': 'x', 'n/1/readme': 'x' });
   assert.equal(
     (await refused(run(t, inspectCommand, join(none, 'm')))).code,
     ErrorCode.Unimplemented,

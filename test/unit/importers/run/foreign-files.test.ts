@@ -133,7 +133,7 @@ const FILES: Readonly<Record<string, readonly [Buffer, RegExp]>> = {
     ),
     /MLflow model with the flavor sklearn.*skl2onnx\.to_onnx/,
   ],
-  'small.tflite': [latin1('\u0018\u0000\u0000\u0000TFL3'), /TensorFlow Lite/],
+  'small.lite': [latin1('\u0018\u0000\u0000\u0000TFL3'), /TensorFlow Lite.*small\.tflite/],
   'fast.ort': [latin1('\u0018\u0000\u0000\u0000ORTM'), /ONNX Runtime's own format.*\.onnx/],
 };
 

@@ -78,8 +78,8 @@ test('several at once, one of them bad', async (t) => {
 
 test('errors keep their code', async (t) => {
   const { path } = modelAndCache(t, Buffer.alloc(0));
-  writeFileSync(join(path, 'model.tflite'), 'x');
-  const error = await failure(importInThread(request(join(path, 'model.tflite')), OPTIONS));
+  writeFileSync(join(path, 'model.keras'), 'x');
+  const error = await failure(importInThread(request(join(path, 'model.keras')), OPTIONS));
   assert.equal(error.code, ErrorCode.Unimplemented);
 });
 

@@ -73,10 +73,10 @@ test('the wanted name comes before all others, whatever it is', () => {
 });
 
 test('formats that are known and not read are found, for the error that says so', () => {
-  for (const name of ['model.tflite', 'model.keras', 'weights.h5', 'm.hdf5']) {
+  for (const name of ['model.keras', 'weights.h5', 'm.hdf5']) {
     assert.equal(find([name, 'readme']), `tensorflow savedmodel "${name}"`);
   }
-  assert.equal(find(['model.tflite', 'model.graphdef']), 'tensorflow graphdef "model.graphdef"');
+  assert.equal(find(['model.keras', 'model.graphdef']), 'tensorflow graphdef "model.graphdef"');
   assert.equal(find(['variables', 'assets', 'fingerprint.pb']), undefined);
   assert.equal(find([]), undefined);
 });

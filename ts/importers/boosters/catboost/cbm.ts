@@ -2,7 +2,7 @@
 // with CTRs, texts or embeddings have. Importer's worker thread; pure.
 // Source: CatBoost's catboost/libs/model/flatbuffers: model.fbs, features.fbs, ctr_data.fbs;
 // model.cpp: TFullModel::Save.
-import { FlatTable } from './flat.js';
+import { FlatTable } from '../../../base/flat-reader.js';
 import {
   type CatboostModel,
   type CategoricalFeature,

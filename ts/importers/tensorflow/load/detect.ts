@@ -3,6 +3,7 @@
 import { basename, dirname, extname, join } from 'node:path';
 import {
   GRAPH_EXTENSIONS,
+  LITE_EXTENSION,
   SAVED_MODEL_FILES,
   SESSION_BUNDLE_FILE,
   SPLIT_SAVED_MODEL_FILE,
@@ -37,8 +38,8 @@ const NO_GRAPHS = new Set([
 const OTHER_FORMATS = new Set(['.onnx', '.ort', '.plan', '.engine', '.trt']);
 
 /**
- * undefined: not a TensorFlow model. Errors: Unimplemented for a split SavedModel, a Keras file and
- * TensorFlow Lite, each with a remedy.
+ * undefined: not a TensorFlow model. Errors: Unimplemented for a split SavedModel and a Keras file,
+ * each with a remedy.
  */
 export function detectFormat(path: string): Format | undefined {
   return locate(path)?.format;
@@ -53,6 +54,7 @@ export function locate(path: string): Located | undefined {
   if (SAVED_MODEL_FILES.includes(name)) return { format: 'saved-model', folder, file: path };
   if (name === SESSION_BUNDLE_FILE) return { format: 'session-bundle', folder, file: path };
   if (isGraphName(name)) return { format: 'frozen-graph', folder, file: path };
+  if (isLiteName(name)) return { format: 'tflite', folder, file: path };
   refuseOthers(folder, [name]);
   return undefined;
 }
@@ -72,12 +74,21 @@ function locateInFolder(folder: string): Located | undefined {
   if (graph !== undefined && graphs.length === 1 && isFile(join(folder, graph))) {
     return { format: 'frozen-graph', folder, file: join(folder, graph) };
   }
+  const lite = names.filter(isLiteName);
+  const [model] = lite;
+  if (model !== undefined && lite.length === 1 && isFile(join(folder, model))) {
+    return { format: 'tflite', folder, file: join(folder, model) };
+  }
   if (!names.some((name) => OTHER_FORMATS.has(extname(name)))) refuseOthers(folder, names);
   return undefined;
 }
 
 function isGraphName(name: string): boolean {
   return GRAPH_EXTENSIONS.has(extname(name)) && !NO_GRAPHS.has(name) && !name.startsWith('.');
+}
+
+function isLiteName(name: string): boolean {
+  return extname(name).toLowerCase() === LITE_EXTENSION && !name.startsWith('.');
 }
 
 function refuseOthers(folder: string, names: readonly string[]): void {
@@ -104,8 +115,6 @@ function otherFormat(name: string): string | undefined {
         'a Keras file contains no graph; expected a SavedModel: load it with ' +
         'keras.models.load_model(...) and write one with model.export("<folder>/1")'
       );
-    case '.tflite':
-      return 'TensorFlow Lite is not supported; expected the SavedModel that it was converted from';
     default:
       return undefined;
   }

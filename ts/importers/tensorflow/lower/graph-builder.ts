@@ -102,6 +102,15 @@ export class ModelBuild {
     return name;
   }
 
+  /** A small initializer that no other node uses: the runtime's optimizer may replace it. */
+  own(tensor: Tensor): string {
+    const name = this.name('own');
+    const type = elementType(tensor.dtype);
+    this.initializers.push({ name, type, dims: tensor.shape, data: tensorBytes(tensor) });
+    this.facts.noteConstant(name);
+    return name;
+  }
+
   #add(tensor: Tensor): string {
     const type = elementType(tensor.dtype);
     const { shape: dims } = tensor;

@@ -56,7 +56,6 @@ test('formats that are not read say what to do', (t) => {
     ['model.keras', /model\.keras: .*model\.export\(/],
     ['model.h5', /model\.export\(/],
     ['m.HDF5', /model\.export\(/],
-    ['model.tflite', /TensorFlow Lite is not supported/],
   ];
   for (const [name, expected] of cases) {
     const folder = filledFolder(t, { [name]: '' });

@@ -122,7 +122,7 @@ test('versions of one model may be of different formats', async (t) => {
   assert.deepEqual(
     (await found(folder, 'm')).map((text) => text.replace(/,.*/, '')),
     [
-      'm/4: tensorflow_savedmodel',
+      'm/4: tensorflow_lite',
       'm/3: tensorflow_graphdef',
       'm/2: tensorflow_savedmodel',
       'm/1: onnxruntime_onnx',

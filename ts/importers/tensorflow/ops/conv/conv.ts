@@ -19,12 +19,13 @@ function convolve(
   filter: TensorValue,
   window: Window,
   group: number,
+  bias?: TensorValue,
 ): TensorValue {
   const { value, attributes } = applyWindow(cx, window, x);
   const known = window.kernel.every((one) => one !== undefined)
     ? { kernel_shape: { ints: window.kernel as readonly number[] } }
     : {};
-  return cx.op('Conv', [value, filter], {
+  return cx.op('Conv', [value, filter, ...(bias === undefined ? [] : [bias])], {
     shape: [x.shape?.[0], filter.shape?.[0], ...windowSizes(window, x.shape ?? [])],
     attributes: { ...attributes, ...known, group: { int: group } },
   });
@@ -63,15 +64,17 @@ function channelCount(cx: OpContext, input: TensorValue, axis: number): number |
 }
 
 /** [N, spatial..., C] (or as in the window) by a filter [out, in, spatial...]. */
-function convolveTurned(
+export function convolveTurned(
   cx: OpContext,
   input: TensorValue,
   filter: TensorValue,
   window: Window,
   group: number,
+  bias?: TensorValue,
 ): TensorValue {
   const x = toChannelsFirst(cx, input, window.isChannelsFirst);
-  return toChannelsLast(cx, convolve(cx, x, filter, window, group), window.isChannelsFirst);
+  const y = convolve(cx, x, filter, window, group, bias);
+  return toChannelsLast(cx, y, window.isChannelsFirst);
 }
 
 /** Conv2D and Conv3D with `rank` spatial axes. */

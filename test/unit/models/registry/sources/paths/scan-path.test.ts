@@ -114,7 +114,7 @@ const onlyName = ({ name }: { readonly name: string }): string => name;
 const UNLOADABLE = '\u001c\0\0\0TFL3';
 
 test('a file that cannot be loaded is reported and stops no other', async (t) => {
-  for (const name of ['net.keras', 'net.h5', 'net.tflite', 'net.pt']) {
+  for (const name of ['net.keras', 'net.h5', 'net.pt']) {
     const folder = filledFolder(t, {
       [`files/${name}`]: UNLOADABLE,
       'files/good.onnx': 'x',

@@ -1,12 +1,13 @@
 // Reads tables of FlatBuffers from a file that is not trusted: every offset and length is checked,
-// which the npm package's reader does not do. Importer's worker thread; pure.
+// which the npm package's reader does not do. Any thread; pure.
 // Source: FlatBuffers' "Internals" page.
 
 const OFFSET_BYTES = 4;
 /** Bytes of a table's own table before its first member. */
 const VTABLE_HEAD_BYTES = 4;
 
-interface Span {
+/** Items of a list: the place of the first in its bytes, and their number. */
+export interface Span {
   readonly at: number;
   readonly count: number;
 }
@@ -30,7 +31,7 @@ class Source {
     if (at >= 0 && size >= 0 && at + size <= this.bytes.length) return at;
     const end = this.#start + this.bytes.length;
     throw new RangeError(
-      `byte ${this.#start + at}: expected ${size} bytes before byte ${end}, the end of the trees`,
+      `byte ${this.#start + at}: expected ${size} bytes before byte ${end}, the end of the tables`,
     );
   }
 
@@ -91,9 +92,36 @@ export class FlatTable {
     return new FlatTable(source, source.target(0));
   }
 
+  /** A table without members. */
+  static empty(): FlatTable {
+    const bytes = new Uint8Array(12);
+    const view = new DataView(bytes.buffer);
+    // The root is at byte 8, its own table at byte 4.
+    view.setUint32(0, 8, true);
+    view.setUint16(4, VTABLE_HEAD_BYTES, true);
+    view.setInt32(8, 4, true);
+    return FlatTable.root(bytes, 0);
+  }
+
   int(member: number, fallback: number): number {
     const at = this.#find(member);
     return at === undefined ? fallback : this.#source.i32(at);
+  }
+
+  uint(member: number, fallback: number): number {
+    const at = this.#find(member);
+    return at === undefined ? fallback : this.#source.u32(at);
+  }
+
+  /** Beyond 2^53 it is rounded. */
+  ulong(member: number, fallback: number): number {
+    const at = this.#find(member);
+    if (at === undefined) return fallback;
+    return Number(this.#source.view.getBigUint64(this.#source.need(at, 8), true));
+  }
+
+  flag(member: number, fallback: boolean): boolean {
+    return this.byte(member, fallback ? 1 : 0) !== 0;
   }
 
   byte(member: number, fallback: number): number {
@@ -105,6 +133,12 @@ export class FlatTable {
     const at = this.#find(member);
     if (at === undefined) return fallback;
     return this.#source.view.getFloat64(this.#source.need(at, 8), true);
+  }
+
+  float(member: number, fallback: number): number {
+    const at = this.#find(member);
+    if (at === undefined) return fallback;
+    return this.#source.view.getFloat32(this.#source.need(at, 4), true);
   }
 
   /** "": it has none. */
@@ -132,6 +166,17 @@ export class FlatTable {
 
   uints(member: number): Uint32Array {
     return new Uint32Array(this.#copy(member, 4));
+  }
+
+  /** Beyond 2^53 they are rounded. */
+  longs(member: number): readonly number[] {
+    return Array.from(new BigInt64Array(this.#copy(member, 8)), Number);
+  }
+
+  /** The place of a list of bytes, which are not copied. */
+  span(member: number): Span {
+    const found = this.#find(member);
+    return found === undefined ? { at: 0, count: 0 } : this.#source.vector(found, 1);
   }
 
   floats(member: number): Float32Array {
