@@ -126,9 +126,12 @@ export const TENSORFLOW_SERVING_FLAGS: readonly PeerFlag[] = [
     'a SavedModel is compiled; its meta graph is not kept',
     { harmless: ['true'] },
   ),
-  notHere('prefer-tflite-model', 'BOOL', `${NO_TFLITE}; export a SavedModel or ONNX`, {
-    harmless: ['false'],
-  }),
+  notHere(
+    'prefer-tflite-model',
+    'BOOL',
+    'a folder with a .tflite file and no SavedModel is served without the flag',
+    { harmless: ['false'] },
+  ),
   noEffect('num-tflite-pools', 'N', NO_TFLITE),
   noEffect('num-tflite-interpreters-per-pool', 'N', NO_TFLITE),
   works('enable-signature-method-name-check', 'BOOL'),
