@@ -3,12 +3,17 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path';
 import { drawChart } from './chart.mjs';
 
+const DIGITS = 6; // of a kept number: no measurement has more
+
+const rounded = (_key, value) =>
+  typeof value === 'number' ? Number(value.toPrecision(DIGITS)) : value;
+
 /** Writes the run as `name`; returns the paths of its JSON and its SVG chart. */
 export function saveRun(folder, name, run) {
   mkdirSync(folder, { recursive: true });
   const json = join(folder, `${name}.json`);
   const svg = join(folder, `${name}.svg`);
-  writeFileSync(json, `${JSON.stringify(run, null, 1)}\n`);
+  writeFileSync(json, `${JSON.stringify(run, rounded)}\n`);
   writeFileSync(svg, drawChart(run.rows, run.machine));
   return { json, svg };
 }

@@ -15,8 +15,8 @@ struct ModelMetrics {
   std::string_view name;
   int64_t version = 0;
   int64_t load_us = 0;
-  bool caches = false;  // its responses are cached
   StatsReading reading;
+  bool caches = false;  // its responses are cached
 };
 
 // Both append and return false if memory is out. Label values are escaped as the format requires.

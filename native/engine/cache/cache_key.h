@@ -2,6 +2,7 @@
 // (models with a response cache); one thread at a time.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -11,9 +12,11 @@
 namespace serval {
 
 // Whether the outputs of a request may be cached: no tensor of it is in shared memory, which a
-// client can change while the request runs.
+// client can change while the request runs, or in GPU memory.
 inline bool is_cacheable(const DecodedRequest& decoded) {
-  return decoded.shared.empty() && decoded.places.empty();
+  return decoded.shared.empty() && decoded.places.empty() &&
+         std::ranges::all_of(decoded.inputs,
+                             [](const TensorView& input) { return input.device == nullptr; });
 }
 
 // Working memory, reused from request to request.

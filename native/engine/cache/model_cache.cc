@@ -7,8 +7,6 @@ namespace serval {
 
 CacheTurn::State CacheTurn::begin(ModelCache* model, const DecodedRequest& decoded, CacheUse use) {
   end();
-  spent_ns_ = 0;
-  state_ = State::Off;
   if (model == nullptr || use == CacheUse::Off || !is_cacheable(decoded)) return state_;
   const Stopwatch watch;
   ResponseCache& cache = model->cache_;
@@ -38,7 +36,10 @@ void CacheTurn::end() {
   found_.reset();
   ModelCache* const model = model_;
   model_ = nullptr;
-  if (model == nullptr || state_ != State::Lead) return;
+  const bool leads = state_ == State::Lead;
+  state_ = State::Off;
+  spent_ns_ = 0;
+  if (model == nullptr || !leads) return;
   model->cache_.end_run(key_);
   model->waiting_.run_ended(key_);
 }

@@ -67,7 +67,8 @@ class CacheTurn {
   uint64_t spent_ns() const { return spent_ns_; }
   // The same, for a caller that keeps them longer.
   const ResponseCache::Outputs& shared_outputs() const { return found_; }
-  // Drops the outputs of a hit; lets requests that wait for this one continue.
+  // Drops the outputs of a hit; lets requests that wait for this one continue. The state is then
+  // Off.
   void end();
 
  private:

@@ -98,7 +98,12 @@ void Batcher::admit(Request* request) {
 bool Batcher::leave_to_cache(Member& member, const ServeInput& input,
                              std::vector<Request*>& finished) {
   Request& request = *member.request;
-  const CacheTurn::State state = member.cache.begin(model_.cache(), member.decoded, input.cache);
+  const Status looked = catch_exceptions([&]() -> Status {
+    member.cache.begin(model_.cache(), member.decoded, input.cache);
+    return {};
+  });
+  if (!looked.ok()) return false;
+  const CacheTurn::State state = member.cache.state();
   note_cache(member.cache, member.times);
   if (state == CacheTurn::State::Wait) {
     request.equal_key = member.cache.key();

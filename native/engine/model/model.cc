@@ -180,12 +180,17 @@ std::string Model::why_not_cached() {
 // The other request may end before this one waits: whoever sees that lets it continue.
 void Model::wait_for_equal(Request& request) {
   const CacheKey key = request.equal_key;
+  const std::shared_ptr<Model> self = request.model;
+  const uint64_t limit_ns = time_limit_of(request);
   request.waited_for_equal = true;
   if (!queue_.park(&request)) {
     finish_refused(*this, request, unloaded_waiting(*this));
-  } else if (!cache_->has_leader(key)) {
-    run_ended(key);
+    return;
   }
+  // From here on the request may be finished. Its limit may have been looked at while no queue had
+  // it.
+  if (limit_ns != kNever && services_.timer != nullptr) services_.timer->watch(self, limit_ns);
+  if (!cache_->has_leader(key)) run_ended(key);
 }
 
 // Any thread.

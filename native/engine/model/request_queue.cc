@@ -14,13 +14,6 @@ bool has_limit(const Request& request) {
   return request.deadline_ns != 0 || request.policy_timeout_ns != 0;
 }
 
-uint64_t limit_ns(const Request& request) {
-  uint64_t limit = kNever;
-  if (request.deadline_ns != 0) limit = std::min(limit, request.deadline_ns);
-  if (request.policy_timeout_ns != 0) limit = std::min(limit, request.policy_timeout_ns);
-  return limit;
-}
-
 std::chrono::steady_clock::time_point time_point(uint64_t ns) {
   return std::chrono::steady_clock::time_point(
       std::chrono::duration_cast<std::chrono::steady_clock::duration>(
@@ -28,6 +21,13 @@ std::chrono::steady_clock::time_point time_point(uint64_t ns) {
 }
 
 }  // namespace
+
+uint64_t time_limit_of(const Request& request) {
+  uint64_t limit = kNever;
+  if (request.deadline_ns != 0) limit = std::min(limit, request.deadline_ns);
+  if (request.policy_timeout_ns != 0) limit = std::min(limit, request.policy_timeout_ns);
+  return limit;
+}
 
 RequestQueue::RequestQueue(QueueSettings settings) : settings_(std::move(settings)) {
   levels_.resize(std::max<size_t>(1, settings_.priority_levels));
@@ -72,7 +72,7 @@ RequestQueue::Push RequestQueue::push(Request* request, bool notify_now, uint64_
   }
   request->late = Request::Late::No;
   request->policy_timeout_ns = timeout_us == 0 ? 0 : now_ns() + timeout_us * 1000;
-  limit = limit_ns(*request);
+  limit = time_limit_of(*request);
   {
     std::lock_guard lock(mutex_);
     if (closed_) return Push::Closed;
@@ -128,7 +128,7 @@ void RequestQueue::move_late(std::vector<Request*>& late) {
     const auto sift = [&](Request* request) {
       if (!has_limit(*request)) return false;
       if (timed_out(level, request, now, late)) return true;
-      earliest_ns_ = std::min(earliest_ns_, limit_ns(*request));
+      earliest_ns_ = std::min(earliest_ns_, time_limit_of(*request));
       return false;
     };
     std::erase_if(level.delayed, sift);
@@ -152,7 +152,7 @@ void RequestQueue::move_late_parked(uint64_t now, std::vector<Request*>& late) {
       late.push_back(request);
       return true;
     }
-    if (has_limit(*request)) earliest_ns_ = std::min(earliest_ns_, limit_ns(*request));
+    if (has_limit(*request)) earliest_ns_ = std::min(earliest_ns_, time_limit_of(*request));
     else --timed_;
     return false;
   });
@@ -202,7 +202,7 @@ bool RequestQueue::put_back(std::span<Request* const> requests) {
       begin_wait(request, now);
       if (!has_limit(*request)) continue;
       ++timed_;
-      earliest_ns_ = std::min(earliest_ns_, limit_ns(*request));
+      earliest_ns_ = std::min(earliest_ns_, time_limit_of(*request));
     }
   }
   ready_.notify_all();
@@ -215,7 +215,7 @@ bool RequestQueue::park(Request* request) {
   parked_.push_back(request);
   if (!has_limit(*request)) return true;
   ++timed_;
-  earliest_ns_ = std::min(earliest_ns_, limit_ns(*request));
+  earliest_ns_ = std::min(earliest_ns_, time_limit_of(*request));
   return true;
 }
 

@@ -21,6 +21,9 @@ namespace serval {
 // An idle consumer ends after this time: a thousand idle models have no threads.
 inline constexpr std::chrono::nanoseconds kConsumerIdle = std::chrono::seconds(30);
 
+// The now_ns() at which the earlier of a request's time limits passes; kNever = none.
+uint64_t time_limit_of(const Request& request);
+
 class RequestQueue {
  public:
   explicit RequestQueue(QueueSettings settings);

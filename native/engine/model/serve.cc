@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/memory/tensor_copy.h"
 #include "codec/classification.h"
 #include "codec/examples/json.h"
 #include "codec/examples/multi.h"
@@ -250,10 +251,31 @@ bool was_displaced(const ServeInput& input) {
   return input.cancel != nullptr && input.cancel->cause() == EndCause::Displaced;
 }
 
-// Whether a request whose outputs were not found in the cache is not run here.
-bool is_left(const ServeInput& input, CacheTurn::State state) {
-  return state == CacheTurn::State::Wait ||
-         (state == CacheTurn::State::Miss && input.cache == CacheUse::HitsOnly);
+// Whether a request is not answered here: it waits for an equal one, or may only be answered from
+// the cache, which does not have its outputs or has large ones.
+bool is_left(const ServeInput& input, const CacheTurn& cache) {
+  const CacheTurn::State state = cache.state();
+  if (state == CacheTurn::State::Wait) return true;
+  if (input.cache != CacheUse::HitsOnly) return false;
+  return state != CacheTurn::State::Hit || cache.shared_outputs()->bytes() > kCachedInlineBodyMax;
+}
+
+// Copies the inputs of an ensemble that are in shared memory: its steps may use the response cache,
+// and must not see changes of the client between the key and the run.
+Status copy_shared_inputs(const Model& model, Arena& arena, DecodedRequest& decoded) {
+  if (decoded.shared.empty() || model.spec().ensemble.empty() ||
+      model.services().response_cache == nullptr) {
+    return {};
+  }
+  for (TensorView& input : decoded.inputs) {
+    if (input.dtype == DType::Invalid || input.device != nullptr) continue;
+    auto* place = arena.allocate_array<uint8_t>(copy_bytes(input));
+    if (place == nullptr)
+      return make_error(ErrorCode::MemoryFull,
+                        "no memory for a copy of '" + model.spec().name + "'s inputs");
+    copy_tensor(input, place);
+  }
+  return {};
 }
 
 // Hands a request back that is not run here. On an instance's thread it waits for an equal one.
@@ -292,11 +314,13 @@ Status serve_steps(const ServeInput& input, Model& model, size_t replica_index,
   Status done = decode_request(input, model, settings, memory.arena, memory.decoded);
   times.input_ns = watch.elapsed_ns();
   if (!done.ok()) return done;
+  done = copy_shared_inputs(model, memory.arena, memory.decoded);
+  if (!done.ok()) return done;
   times.rows = model.rows_of(memory.decoded.inputs);
   if (model.cache() != nullptr) {
-    const CacheTurn::State state = memory.cache.begin(model.cache(), memory.decoded, input.cache);
-    if (is_left(input, state)) return leave(input, model, memory.cache, out);
-    if (state == CacheTurn::State::Hit) {
+    memory.cache.begin(model.cache(), memory.decoded, input.cache);
+    if (is_left(input, memory.cache)) return leave(input, model, memory.cache, out);
+    if (memory.cache.state() == CacheTurn::State::Hit) {
       return encode_cached(input, model, settings, memory, out);
     }
   }
@@ -492,7 +516,8 @@ bool serve(const ServeInput& input, Model& model, size_t replica, uint64_t queue
   Status done =
       catch_exceptions([&] { return serve_steps(input, model, replica, settings, memory, out); });
   const uint64_t service_ns = watch.elapsed_ns();
-  const CacheTurn::State cached = memory.cache.state();
+  const bool is_run =
+      memory.cache.state() != CacheTurn::State::Hit && !is_left(input, memory.cache);
   note_cache(memory.cache, memory.times);
   memory.cache.end();
   bool displaced = !done.ok() && was_displaced(input);
@@ -507,7 +532,6 @@ bool serve(const ServeInput& input, Model& model, size_t replica, uint64_t queue
     memory.decoded.shared.clear();
     return false;
   }
-  const bool is_run = cached != CacheTurn::State::Hit && !is_left(input, cached);
   if (is_run && model.policy().measures()) {
     model.policy().record(input.protocol, input.body.size(), service_ns);
   }

@@ -188,6 +188,23 @@ TEST_F(CachedRequestsTest, ModelsThatDoNotAskForItAreNotCached) {
   EXPECT_EQ(stats(handle).cache_hit.count + stats(handle).cache_miss.count, 0u);
 }
 
+TEST_F(CachedRequestsTest, AHitOfOneModelDoesNotCountInAnother) {
+  const uint32_t cached = load(cached_spec("echo", ExecMode::Inline));
+  ModelSpec spec = cached_spec("echo", ExecMode::Inline);
+  spec.name = "plain";
+  spec.response_cache = false;
+  const uint32_t plain = load(spec);
+  ask(cached, 5);
+  ask(cached, 5);
+  ask(plain, 5);
+  ask(cached, 5);
+  ask(plain, 5);
+  EXPECT_EQ(stats(plain).inference_count, 2u);
+  EXPECT_EQ(stats(plain).infer.count, 2u);
+  EXPECT_EQ(stats(plain).cache_hit.count, 0u);
+  EXPECT_EQ(stats(cached).cache_hit.count, 2u);
+}
+
 TEST_F(CachedRequestsTest, PreservedOrderAndTheCacheExcludeEachOther) {
   ModelSpec spec = cached_spec("echo", ExecMode::Queued);
   spec.batch.mode = BatchMode::On;

@@ -106,10 +106,18 @@ export class LiteFile {
   constantOf(tensor: Tensor, where: string): Constant | undefined {
     const buffer = this.model.buffers[tensor.buffer];
     const place = buffer === undefined ? undefined : this.#placeOf(buffer, where);
-    if (place === undefined) return undefined;
     const dtype = dtypeOf(tensor.type);
     const shape = Array.from(tensor.shape);
+    if (place === undefined) {
+      // A constant without elements has no bytes; buffer 0 says that a tensor is no constant.
+      const isEmpty = tensor.buffer !== 0 && dtype !== 'string' && shape.includes(0);
+      if (!isEmpty || dtype === undefined) return undefined;
+      return { dtype, shape, data: { kind: 'bytes', bytes: new Uint8Array() } };
+    }
     if (dtype === undefined) throw modelInvalid(`${where}: constants of ${typeName(tensor.type)}`);
+    if (shape.some((dim) => dim < 0)) {
+      throw modelInvalid(`${where}: expected the shape of a constant, got [${shape.join(',')}]`);
+    }
     const count = elementCount(shape);
     if (dtype === 'string') {
       const values = stringsOf(this.#bytesAt(place), count, where);

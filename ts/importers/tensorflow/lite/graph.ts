@@ -171,7 +171,8 @@ class Maker implements Bodies {
       try {
         return found.translate(new LiteOp(scope, operator, name, this));
       } catch (error) {
-        if (!(error instanceof Refused)) throw error;
+        // A RangeError: damaged options, or numbers that make no sense together.
+        if (!(error instanceof Refused || error instanceof RangeError)) throw error;
         return refuse(error.message);
       }
     });

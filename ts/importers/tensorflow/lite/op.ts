@@ -186,7 +186,8 @@ export class LiteOp {
   }
 
   between(value: NodeRef, low: number, high: number): NodeRef {
-    const raised = this.add('Maximum', [value, this.scalar(low)]);
-    return this.add('Minimum', [raised, this.scalar(high)]);
+    const dtype = this.realDtype();
+    const raised = this.add('Maximum', [value, this.scalar(low, dtype)]);
+    return this.add('Minimum', [raised, this.scalar(high, dtype)]);
   }
 }

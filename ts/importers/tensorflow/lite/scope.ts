@@ -96,10 +96,15 @@ export class LiteScope {
     if (quantization.detailsType !== 0) throw new Refused('custom quantisation is not supported');
     const scales = Array.from(quantization.scale);
     if (scales.length === 0 || !QUANTISED.has(this.dtype(index))) return undefined;
-    const zeros = scales.map((_, i) => quantization.zeroPoint[i] ?? 0);
+    const given = quantization.zeroPoint;
+    if (given.length > 0 && given.length !== scales.length) {
+      const expected = `expected ${scales.length} zero points`;
+      throw new Refused(`tensor ${index}: ${expected}, as it has scales, got ${given.length}`);
+    }
+    const zeros = scales.map((_, i) => given[i] ?? 0);
     const axis = quantization.quantizedDimension;
     const isFit = scales.length === 1 || shape[axis] === scales.length;
-    if (!isFit || scales.some((scale) => !(scale >= 0 && scale < Infinity))) {
+    if (!isFit || scales.some((scale) => !(scale > 0 && scale < Infinity))) {
       throw new Refused(`tensor ${index}: ${scales.length} scales along axis ${axis} do not fit`);
     }
     return { scales, zeros, axis };

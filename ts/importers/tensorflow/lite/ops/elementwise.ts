@@ -50,10 +50,30 @@ const between =
   (of) =>
     of.give(of.between(of.real(0), low, high));
 
-/** The types are those of the tensors: the options may be missing. */
+/** The range of floats that stay what they are, without their fraction, in an integer type. */
+const WHOLE_RANGES: Readonly<Partial<Record<Dtype, readonly [low: number, high: number]>>> = {
+  int16: [-32_768, 32_767],
+  int32: [-2_147_483_648, 2_147_483_647],
+  uint8: [0, 255],
+  uint16: [0, 65_535],
+  uint32: [0, 4_294_967_295],
+};
+
+/**
+ * The types are those of the tensors: the options may be missing. Floats beyond an integer type's
+ * range become its nearest number. They are compared as doubles, which have the limits exactly.
+ */
 const cast: Translate = (of) => {
-  const value = of.add('Cast', [of.raw(0)], { SrcT: type(of.dtype()), DstT: type(of.outDtype()) });
-  of.giveRaw(value);
+  const [from, to] = [of.dtype(), of.outDtype()];
+  const range = from === 'float' || from === 'double' ? WHOLE_RANGES[to] : undefined;
+  if (range === undefined) {
+    return of.giveRaw(of.add('Cast', [of.raw(0)], { SrcT: type(from), DstT: type(to) }));
+  }
+  const wide = of.add('Cast', [of.raw(0)], { SrcT: type(from), DstT: type('double') });
+  const [low, high] = range;
+  const raised = of.add('Maximum', [wide, of.scalar(low, 'double')]);
+  const limited = of.add('Minimum', [raised, of.scalar(high, 'double')]);
+  return of.giveRaw(of.add('Cast', [limited], { SrcT: type('double'), DstT: type(to) }));
 };
 
 /** Numbers to quantised ones, or to others. */

@@ -23,10 +23,17 @@ function convolved(
 const dim = (of: LiteOp, position: number, axis: number): number =>
   of.shape(position)?.at(axis) ?? of.fail(`axis ${axis} of input ${position} is not known`);
 
+/** The number of groups of a convolution: channels of the input for each of the weights. */
+function groupsOf(of: LiteOp, inputAxis: number, weightsAxis: number): number {
+  const [channels, each] = [dim(of, 0, inputAxis), dim(of, 1, weightsAxis)];
+  const groups = channels / each;
+  if (Number.isInteger(groups) && groups >= 1) return groups;
+  return of.fail(`${channels} channels are not a multiple of the weights' ${each}`);
+}
+
 const conv2d: Translate = (of) => {
   const options = of.options(OPTIONS.Conv2DOptions);
-  const group = dim(of, 0, 3) / dim(of, 1, 3);
-  const value = convolved(of, [0, 3, 1, 2], group, {
+  const value = convolved(of, [0, 3, 1, 2], groupsOf(of, 3, 3), {
     strides: ints([1, options.strideH, options.strideW, 1]),
     dilations: ints([1, options.dilationHFactor, options.dilationWFactor, 1]),
     padding: paddingOf(of, options.padding),
@@ -49,7 +56,7 @@ const depthwise: Translate = (of) => {
 const conv3d: Translate = (of) => {
   const options = of.options(OPTIONS.Conv3DOptions);
   const { dilationDFactor, dilationHFactor, dilationWFactor } = options;
-  const value = convolved(of, [4, 3, 0, 1, 2], dim(of, 0, 4) / dim(of, 1, 3), {
+  const value = convolved(of, [4, 3, 0, 1, 2], groupsOf(of, 4, 3), {
     strides: ints([1, options.strideD, options.strideH, options.strideW, 1]),
     dilations: ints([1, dilationDFactor, dilationHFactor, dilationWFactor, 1]),
     padding: paddingOf(of, options.padding),
@@ -128,10 +135,14 @@ const fullyConnected: Translate = (of) => {
   const rank = of.shape(0)?.length;
   const isMatrix = rank === 2 && of.shape(0)?.[1] === depth;
   const x = of.real(0);
-  const rows = isMatrix || options.keepNumDims ? x : of.add('Reshape', [x, of.int32s([-1, depth])]);
-  const op = options.keepNumDims && !isMatrix ? 'BatchMatMulV2' : 'MatMul';
-  const value = of.add(op, [rows, of.weights(1, [1, 0])], { T: type('float') });
-  of.activated(biased(of, value, 2), options.fusedActivationFunction);
+  const keeps = options.keepNumDims && rank !== 1;
+  const rows = isMatrix || keeps ? x : of.add('Reshape', [x, of.int32s([-1, depth])]);
+  const op = keeps && !isMatrix ? 'BatchMatMulV2' : 'MatMul';
+  const product = of.add(op, [rows, of.weights(1, [1, 0])], { T: type('float') });
+  const value = biased(of, product, 2);
+  const isRow = options.keepNumDims && rank === 1;
+  const shaped = isRow ? of.add('Reshape', [value, of.int32s([dim(of, 1, 0)])]) : value;
+  of.activated(shaped, options.fusedActivationFunction);
 };
 
 const batchMatMul: Translate = (of) => {

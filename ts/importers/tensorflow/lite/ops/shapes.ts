@@ -126,6 +126,12 @@ const pad: Translate = (of) => {
   return of.giveRaw(of.add('PadV2', [of.raw(0), of.raw(1), zero]));
 };
 
+/** TensorFlow's operator pads with zeros, which are not the stored form of 0. */
+const spaceToBatch: Translate = (of) => {
+  if (of.quantised(0) === undefined) return moved(of, 'SpaceToBatchND');
+  return of.give(of.add('SpaceToBatchND', [of.real(0), of.raw(1), of.raw(2)]));
+};
+
 const padV2: Translate = (of) => {
   const isSame = of.scope.isSame(of.in(0), of.out()) && of.scope.isSame(of.in(2), of.out());
   const inputs = isSame ? [of.raw(0), of.raw(1), of.raw(2)] : [of.real(0), of.raw(1), of.real(2)];
@@ -188,7 +194,7 @@ export const SHAPES: LiteOperators = {
   SCATTER_ND: mover('ScatterNd', 1),
   SHAPE: { translate: shape },
   SLICE: mover('Slice'),
-  SPACE_TO_BATCH_ND: mover('SpaceToBatchND'),
+  SPACE_TO_BATCH_ND: { translate: spaceToBatch },
   SPACE_TO_DEPTH: { translate: blocks('SpaceToDepth', 'SpaceToDepthOptions') },
   SPARSE_TO_DENSE: { translate: plain('SparseToDense') },
   SPLIT: { translate: split },
