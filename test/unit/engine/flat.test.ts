@@ -234,6 +234,8 @@ test('statistics of a model that served nothing', () => {
         batches: [],
         rejected: 0,
         pending: 0,
+        cacheHit: NONE,
+        cacheMiss: NONE,
       },
     ],
     ...COUNTS,
@@ -270,6 +272,12 @@ test('every statistic arrives where it belongs', () => {
       ],
       rejected: 21,
       pending: 22,
+      cacheHit: NONE, // the bytes are older
+      cacheMiss: NONE,
     },
   ]);
+  const cached = { cacheHit: { count: 1, ns: 2 }, cacheMiss: { count: 3, ns: 4 } };
+  const written = writeFlatTable<object>(ENGINE_STATS, { models: [cached], ...COUNTS });
+  const { cacheHit, cacheMiss } = readStats(written).models[0] ?? {};
+  assert.deepEqual({ cacheHit, cacheMiss }, cached);
 });
