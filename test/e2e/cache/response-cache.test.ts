@@ -2,8 +2,10 @@
 // once, a reload forgets, statistics and metrics count. Source: Triton's response cache;
 // docs/guides/response-cache.md.
 import assert from 'node:assert/strict';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { encode, messageTypes, RawClient } from '../../unit/protocols/raw-client.js';
 import { ModelFolders } from '../support/model-folders.js';
 import {
@@ -117,6 +119,49 @@ describe('the response cache', () => {
     assert.doesNotMatch(page, /nv_cache\w+\{model="plain"/);
     assert.ok((await metric(server, 'serval_response_cache_entries')) > 1);
     assert.equal(await metric(server, 'serval_response_cache_limit_bytes'), 1_048_576);
+  });
+});
+
+describe('inputs in shared memory', () => {
+  const name = `serval-cache-${process.pid}`;
+  const file = join('/dev/shm', name);
+  const share = (value: number): void =>
+    writeFileSync(file, Buffer.from(Float32Array.of(value).buffer));
+  after(() => rmSync(file, { force: true }));
+
+  it('are not cached under what they were before a client changed them', async () => {
+    const repository = repositoryOf('shared');
+    put(join(repository, 'chain', '1', '.keep'), '');
+    put(
+      join(repository, 'chain', 'config.pbtxt'),
+      `platform: "ensemble"
+input { name: "IN" data_type: TYPE_FP32 dims: [ -1 ] }
+output { name: "OUT" data_type: TYPE_FP32 dims: [ -1 ] }
+ensemble_scheduling { step { model_name: "slow" model_version: -1
+  input_map { key: "x" value: "IN" } output_map { key: "y" value: "OUT" } } }`,
+    );
+    const server = await start(
+      repository,
+      ...['--cache-config=local,size=1048576', '--allow-client-shm=true'],
+    );
+    share(11);
+    const region = JSON.stringify({ key: `/${name}`, offset: 0, byte_size: 4 });
+    await control(server, '/v2/systemsharedmemory/region/r/register', region);
+    const parameters = { shared_memory_region: 'r', shared_memory_byte_size: 4 };
+    const answers = ['chain', 'slow'].map((model) => {
+      const input = {
+        name: model === 'chain' ? 'IN' : 'x',
+        datatype: 'FP32',
+        shape: [1],
+        parameters,
+      };
+      return infer(server, model, JSON.stringify({ inputs: [input] }));
+    });
+    await setTimeout(SLOW_MS / 3);
+    share(99);
+    for (const answer of await Promise.all(answers)) v2Values(answer);
+    assert.deepEqual(v2Values(await infer(server, 'slow', v2Body('x', [11]))), [11]);
+    await server.stop();
   });
 });
 
