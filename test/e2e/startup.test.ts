@@ -297,7 +297,7 @@ describe('start', () => {
     assert.equal(run.code, 2);
     assert.match(
       run.stderr,
-      /--rate-limit: not here yet: a free instance runs at once; the count of/,
+      /--rate-limit: expected off, got "execution_count"; not here yet: a free instance runs/,
     );
   });
 
