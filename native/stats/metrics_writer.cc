@@ -93,6 +93,12 @@ void MetricsWriter::plain_sample(std::string_view name, std::string_view value) 
   put("\n");
 }
 
+void MetricsWriter::plain_family(std::string_view name, std::string_view type,
+                                 std::string_view help, uint64_t value) {
+  family(name, type, help);
+  plain_sample(name, std::to_string(value));
+}
+
 void MetricsWriter::histogram(std::string_view name, std::string_view labels,
                               std::span<const std::string> bounds, std::span<const uint64_t> counts,
                               std::string_view sum) {

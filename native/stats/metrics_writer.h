@@ -31,6 +31,9 @@ class MetricsWriter {
   void sample(std::string_view name, std::string_view labels, double value);
   // Writes a line without braces.
   void plain_sample(std::string_view name, std::string_view value);
+  // Writes a family whose only sample has no labels.
+  void plain_family(std::string_view name, std::string_view type, std::string_view help,
+                    uint64_t value);
   // `bounds`: texts of the upper bounds; +Inf is added. `counts` has one more entry, or is empty
   // (zeros).
   void histogram(std::string_view name, std::string_view labels,

@@ -37,30 +37,26 @@ std::vector<Model*> counted_models(const Published& published) {
 }
 
 void write_memory_metrics(const MemoryBudget& budget, MetricsWriter& writer) {
-  writer.family("serval_memory_limit_bytes", "gauge",
-                "Limit of the memory of all requests and responses");
-  writer.plain_sample("serval_memory_limit_bytes", std::to_string(budget.limit()));
-  writer.family("serval_memory_used_bytes", "gauge", "Memory in use by requests and responses");
-  writer.plain_sample("serval_memory_used_bytes", std::to_string(budget.used()));
-  writer.family("serval_memory_refused_total", "counter",
-                "Allocations refused because of the memory limit");
-  writer.plain_sample("serval_memory_refused_total", std::to_string(budget.refused()));
+  writer.plain_family("serval_memory_limit_bytes", "gauge",
+                      "Limit of the memory of all requests and responses", budget.limit());
+  writer.plain_family("serval_memory_used_bytes", "gauge",
+                      "Memory in use by requests and responses", budget.used());
+  writer.plain_family("serval_memory_refused_total", "counter",
+                      "Allocations refused because of the memory limit", budget.refused());
 }
 
 // Writes the response cache, which all models share; nothing if there is none.
 void write_cache_metrics(ResponseCache* cache, MetricsWriter& writer) {
   if (cache == nullptr) return;
   const ResponseCache::Reading reading = cache->read();
-  const auto one = [&](std::string_view name, std::string_view type, std::string_view help,
-                       uint64_t value) {
-    writer.family(name, type, help);
-    writer.plain_sample(name, std::to_string(value));
-  };
-  one("serval_response_cache_limit_bytes", "gauge", "Size of the response cache", reading.limit);
-  one("serval_response_cache_bytes", "gauge", "Memory of the cached responses", reading.bytes);
-  one("serval_response_cache_entries", "gauge", "Cached responses", reading.entries);
-  one("serval_response_cache_evicted_total", "counter",
-      "Responses that left the cache to make space", reading.evicted);
+  writer.plain_family("serval_response_cache_limit_bytes", "gauge", "Size of the response cache",
+                      reading.limit);
+  writer.plain_family("serval_response_cache_bytes", "gauge", "Memory of the cached responses",
+                      reading.bytes);
+  writer.plain_family("serval_response_cache_entries", "gauge", "Cached responses",
+                      reading.entries);
+  writer.plain_family("serval_response_cache_evicted_total", "counter",
+                      "Responses that left the cache to make space", reading.evicted);
 }
 
 // Writes the sums over this process and those of isolated models; nothing before a model runs on a
@@ -74,23 +70,22 @@ void write_pinned_metrics(const std::vector<IsolatedReading>& processes, Metrics
     pool.fallbacks += one.pinned.fallbacks;
   }
   if (pool.total_bytes == 0 && pool.fallbacks == 0) return;
-  writer.family("nv_pinned_memory_pool_total_bytes", "gauge",
-                "Pinned memory pool total memory size");
-  writer.plain_sample("nv_pinned_memory_pool_total_bytes", std::to_string(pool.total_bytes));
-  writer.family("nv_pinned_memory_pool_used_bytes", "gauge", "Pinned memory pool used memory size");
-  writer.plain_sample("nv_pinned_memory_pool_used_bytes", std::to_string(pool.used_bytes));
-  writer.family("serval_pinned_memory_fallbacks_total", "counter",
-                "Allocations from ordinary memory because the pinned memory pool was full");
-  writer.plain_sample("serval_pinned_memory_fallbacks_total", std::to_string(pool.fallbacks));
+  writer.plain_family("nv_pinned_memory_pool_total_bytes", "gauge",
+                      "Pinned memory pool total memory size", pool.total_bytes);
+  writer.plain_family("nv_pinned_memory_pool_used_bytes", "gauge",
+                      "Pinned memory pool used memory size", pool.used_bytes);
+  writer.plain_family("serval_pinned_memory_fallbacks_total", "counter",
+                      "Allocations from ordinary memory because the pinned memory pool was full",
+                      pool.fallbacks);
 }
 
 // Model memory is separate from the budget: weights are not part of any request's memory.
 void write_model_bytes(const Published& published, MetricsWriter& writer) {
-  int64_t bytes = 0;
-  published.models.each([&](Model& model) { bytes += model.info().file_bytes; });
-  writer.family("serval_model_file_bytes", "gauge",
-                "Files of all loaded models, including separate weight files");
-  writer.plain_sample("serval_model_file_bytes", std::to_string(bytes));
+  uint64_t bytes = 0;
+  published.models.each(
+      [&](Model& model) { bytes += static_cast<uint64_t>(model.info().file_bytes); });
+  writer.plain_family("serval_model_file_bytes", "gauge",
+                      "Files of all loaded models, including separate weight files", bytes);
 }
 
 // Writes the memory of models on GPUs; nothing if there are none.
@@ -138,11 +133,11 @@ void write_graphs(const Published& published, MetricsWriter& writer) {
 }
 
 void write_trace_metrics(const Tracer& tracer, MetricsWriter& writer) {
-  writer.family("serval_trace_requests_total", "counter", "Requests that were traced");
-  writer.plain_sample("serval_trace_requests_total", std::to_string(tracer.recorded()));
-  writer.family("serval_trace_dropped_total", "counter",
-                "Traces dropped because the buffer was full or its reader too slow");
-  writer.plain_sample("serval_trace_dropped_total", std::to_string(tracer.dropped()));
+  writer.plain_family("serval_trace_requests_total", "counter", "Requests that were traced",
+                      tracer.recorded());
+  writer.plain_family("serval_trace_dropped_total", "counter",
+                      "Traces dropped because the buffer was full or its reader too slow",
+                      tracer.dropped());
 }
 
 // Writes how many requests of isolated models waited for a process or ran twice.

@@ -20,6 +20,15 @@ std::chrono::steady_clock::time_point time_point(uint64_t ns) {
           std::chrono::nanoseconds(static_cast<int64_t>(ns))));
 }
 
+// The time limit that a request has passed, if any: its deadline goes first.
+Request::Late lateness(const Request& request, uint64_t now) {
+  if (request.deadline_ns != 0 && now >= request.deadline_ns) return Request::Late::Deadline;
+  if (request.policy_timeout_ns != 0 && now >= request.policy_timeout_ns) {
+    return Request::Late::Timeout;
+  }
+  return Request::Late::No;
+}
+
 }  // namespace
 
 uint64_t time_limit_of(const Request& request) {
@@ -93,23 +102,24 @@ RequestQueue::Push RequestQueue::push(Request* request, bool notify_now, uint64_
   return Push::Taken;
 }
 
+// Caller holds mutex_. Ends the policy's timeout of a request that its policy delays.
+void RequestQueue::lift_timeout(Request* request) {
+  request->policy_timeout_ns = 0;
+  if (request->deadline_ns == 0) --timed_;
+  else earliest_ns_ = std::min(earliest_ns_, request->deadline_ns);
+}
+
 // Caller holds mutex_. Returns true if the request must not run now: rejected, or moved back.
 bool RequestQueue::timed_out(Level& level, Request* request, uint64_t now,
                              std::vector<Request*>& late) {
-  if (request->deadline_ns != 0 && now >= request->deadline_ns) {
-    request->late = Request::Late::Deadline;
-  } else if (request->policy_timeout_ns != 0 && now >= request->policy_timeout_ns) {
-    if (level.policy->timeout_action == TimeoutAction::Delay) {
-      request->policy_timeout_ns = 0;
-      if (request->deadline_ns == 0) --timed_;
-      else earliest_ns_ = std::min(earliest_ns_, request->deadline_ns);
-      level.delayed.push_back(request);
-      return true;
-    }
-    request->late = Request::Late::Timeout;
-  } else {
-    return false;
+  const Request::Late passed = lateness(*request, now);
+  if (passed == Request::Late::No) return false;
+  if (passed == Request::Late::Timeout && level.policy->timeout_action == TimeoutAction::Delay) {
+    lift_timeout(request);
+    level.delayed.push_back(request);
+    return true;
   }
+  request->late = passed;
   --timed_;
   --size_;
   late.push_back(request);
@@ -141,20 +151,20 @@ void RequestQueue::move_late(std::vector<Request*>& late) {
 void RequestQueue::move_late_parked(uint64_t now, std::vector<Request*>& late) {
   std::erase_if(parked_, [&](Request* request) {
     if (!has_limit(*request)) return false;
-    const bool past_deadline = request->deadline_ns != 0 && now >= request->deadline_ns;
-    const bool timed_out = request->policy_timeout_ns != 0 && now >= request->policy_timeout_ns;
-    if (!past_deadline && timed_out &&
-        level_for(*request).policy->timeout_action == TimeoutAction::Delay) {
-      request->policy_timeout_ns = 0;
-    } else if (past_deadline || timed_out) {
-      request->late = past_deadline ? Request::Late::Deadline : Request::Late::Timeout;
-      --timed_;
-      late.push_back(request);
-      return true;
+    const Request::Late passed = lateness(*request, now);
+    if (passed == Request::Late::No) {
+      earliest_ns_ = std::min(earliest_ns_, time_limit_of(*request));
+      return false;
     }
-    if (has_limit(*request)) earliest_ns_ = std::min(earliest_ns_, time_limit_of(*request));
-    else --timed_;
-    return false;
+    if (passed == Request::Late::Timeout &&
+        level_for(*request).policy->timeout_action == TimeoutAction::Delay) {
+      lift_timeout(request);
+      return false;
+    }
+    request->late = passed;
+    --timed_;
+    late.push_back(request);
+    return true;
   });
 }
 

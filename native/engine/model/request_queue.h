@@ -117,6 +117,7 @@ class RequestQueue {
   bool timed_out(Level& level, Request* request, uint64_t now, std::vector<Request*>& late);
   Level& level_for(const Request& request);
   void begin_wait(Request* request, uint64_t now);
+  void lift_timeout(Request* request);
   void move_late_parked(uint64_t now, std::vector<Request*>& late);
   void move_unserved(std::vector<Request*>& late);
   uint64_t next_limit_ns() const;

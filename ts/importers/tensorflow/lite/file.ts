@@ -221,7 +221,7 @@ function readHead(path: string): { bytes: Uint8Array; size: number } {
   try {
     file = openSync(path, 'r');
     const { size } = fstatSync(file);
-    // The tables come first; a larger file has its constants behind them.
+    // The tables come first; a larger file has its constants after them.
     const length = size > WIRE_MESSAGE_BYTES_MAX ? TABLES_BYTES_MAX : size;
     return { bytes: readExactly(file, length, 0), size };
   } catch (error) {

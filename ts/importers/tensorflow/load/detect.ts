@@ -70,17 +70,20 @@ function locateInFolder(folder: string): Located | undefined {
   if (isFolder(inner)) return locateInFolder(inner);
   const names = folderNames(folder);
   const graphs = names.includes(TRITON_GRAPH) ? [TRITON_GRAPH] : names.filter(isGraphName);
-  const [graph] = graphs;
-  if (graph !== undefined && graphs.length === 1 && isFile(join(folder, graph))) {
-    return { format: 'frozen-graph', folder, file: join(folder, graph) };
-  }
-  const lite = names.filter(isLiteName);
-  const [model] = lite;
-  if (model !== undefined && lite.length === 1 && isFile(join(folder, model))) {
-    return { format: 'tflite', folder, file: join(folder, model) };
-  }
+  const graph = onlyFile(folder, graphs);
+  if (graph !== undefined) return { format: 'frozen-graph', folder, file: graph };
+  const lite = onlyFile(folder, names.filter(isLiteName));
+  if (lite !== undefined) return { format: 'tflite', folder, file: lite };
   if (!names.some((name) => OTHER_FORMATS.has(extname(name)))) refuseOthers(folder, names);
   return undefined;
+}
+
+/** The path of the only name; undefined: there are none or several, or it is no file. */
+function onlyFile(folder: string, names: readonly string[]): string | undefined {
+  const [name] = names;
+  if (name === undefined || names.length > 1) return undefined;
+  const file = join(folder, name);
+  return isFile(file) ? file : undefined;
 }
 
 function isGraphName(name: string): boolean {

@@ -1,4 +1,4 @@
-// Writes a small TensorFlow Lite file: y = x * [0.5, 2] + 3, with the constants inside or behind
+// Writes a small TensorFlow Lite file: y = x * [0.5, 2] + 3, with the constants inside or after
 // the tables. Test time only.
 import { Builder } from 'flatbuffers';
 
@@ -8,8 +8,8 @@ const MUL = 18;
 const CUSTOM = 32;
 
 export interface LiteParts {
-  /** The constants lie behind the tables. */
-  readonly isBehind?: boolean;
+  /** Whether the constants follow the tables. */
+  readonly isAfter?: boolean;
   /** Names in a signature; otherwise there is none. */
   readonly signature?: { readonly key: string; readonly input: string; readonly output: string };
   /** A custom operator in place of the addition. */
@@ -73,13 +73,13 @@ function signatureOf(
   return offsets(builder, [table(builder, { 0: inputs, 1: outputs, 2: text })]);
 }
 
-/** `tail`: where the constants behind the tables begin. */
+/** `tail`: the byte at which constants after the tables begin. */
 function written(parts: LiteParts, tail: number): Uint8Array {
   const builder = new Builder(1024);
   const constants = [bytesOf([0.5, 2]), bytesOf([3])];
   let at = tail;
   const buffers = constants.map((bytes) => {
-    const data = parts.isBehind ? 0 : builder.createByteVector(bytes);
+    const data = parts.isAfter ? 0 : builder.createByteVector(bytes);
     builder.startObject(3);
     if (data !== 0) builder.addFieldOffset(0, data, 0);
     else {
@@ -113,10 +113,10 @@ function written(parts: LiteParts, tail: number): Uint8Array {
     parts.signature === undefined ? {} : { 7: signatureOf(builder, parts.signature) };
   builder.finish(table(builder, { 1: codes, 2: graphs, 4: all, ...signatures }, { 0: 3 }), 'TFL3');
   const head = builder.asUint8Array();
-  return parts.isBehind ? Buffer.concat([head, ...constants]) : Buffer.from(head);
+  return parts.isAfter ? Buffer.concat([head, ...constants]) : Buffer.from(head);
 }
 
 export function liteFile(parts: LiteParts = {}): Uint8Array {
-  const length = written(parts, 0xffff).length - (parts.isBehind === true ? 12 : 0);
+  const length = written(parts, 0xffff).length - (parts.isAfter === true ? 12 : 0);
   return written(parts, length);
 }

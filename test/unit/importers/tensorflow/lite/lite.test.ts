@@ -1,4 +1,4 @@
-// TensorFlow Lite's files: names and shapes of signatures, constants behind the tables, custom
+// TensorFlow Lite's files: names and shapes of signatures, constants after the tables, custom
 // operators, damaged files.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -51,12 +51,12 @@ test('a signature gives names', (t) => {
   ]);
 });
 
-test('constants behind the tables are the same', (t) => {
+test('constants after the tables are the same', (t) => {
   const inside = imported(t, liteFile());
-  const behind = liteFile({ isBehind: true });
-  assert.deepEqual(imported(t, behind).graphs, inside.graphs);
+  const after = liteFile({ isAfter: true });
+  assert.deepEqual(imported(t, after).graphs, inside.graphs);
   assert.match(
-    refusal(t, behind.subarray(0, behind.length - 1)),
+    refusal(t, after.subarray(0, after.length - 1)),
     /model\.tflite: subgraph 0, tensor 2 'shift': expected its 4 bytes .* inside of the file.*trunc/,
   );
 });
@@ -89,7 +89,7 @@ function survives(t: TestContext, folder: string, content: Uint8Array): boolean 
 test('damaged files are refused with an error, or still a model', (t) => {
   const folder = tempFolder(t);
   let refused = 0;
-  for (const parts of [{}, { isBehind: true, signature: SIGNATURE }] as readonly LiteParts[]) {
+  for (const parts of [{}, { isAfter: true, signature: SIGNATURE }] as readonly LiteParts[]) {
     const whole = liteFile(parts);
     for (let length = 0; length < whole.length; length += 1) {
       assert.ok(survives(t, folder, whole.subarray(0, length)), `cut at ${length}`);
