@@ -106,6 +106,12 @@ const ROWS = [
     about: 'Routes that one HTTP listener thread keeps.',
   },
   {
+    name: 'ROUTE_PARTS',
+    in: 'calls/route_generations.h',
+    constant: 'kParts',
+    about: 'Parts of what learned routes depend on; part 0 is the whole.',
+  },
+  {
     name: 'ECHOED_NAME_CHARS_MAX',
     in: 'calls/missing_words.cc',
     constant: 'kEchoedNameMax',

@@ -20,6 +20,7 @@
 #include "addon/receive_limit.h"
 #include "addon/shared_memory.h"
 #include "addon/thread_probe.h"
+#include "engine/control/quiet_work.h"
 #include "engine/control/spec/codec.h"
 
 namespace serval {
@@ -310,6 +311,15 @@ uint32_t StartableThreads(Arguments<1>& arguments) {
   return arguments.ok() ? startable_threads(wanted) : 0;
 }
 
+// threadPriority(thread, idle) -> boolean: whether it is permitted; needs no attach
+bool ThreadPriority(Arguments<2>& arguments) {
+  const uint32_t thread = arguments.u32(0, "thread");
+  const bool idle = arguments.boolean(1, "idle");
+  if (thread == 0 || thread > INT32_MAX) arguments.fail("thread");
+  if (!arguments.ok()) return {};
+  return (idle ? set_idle_priority : restore_priority)(static_cast<int>(thread));
+}
+
 // grpcStart, httpStart, adminStart(options, onEvents) -> code; the port as u32 in slot 0
 template <ListenerKind kind>
 uint32_t ListenerStart(Link& link, Arguments<2>& arguments) {
@@ -384,9 +394,12 @@ uint32_t GrpcAccess(Link& link, Arguments<1>& arguments) {
   return set.ok() ? link.report({}) : link.report_error(set.error());
 }
 
+// httpForget(part): see RouteGenerations
 template <ListenerKind kind>
-uint32_t ListenerForget(Link& link, Arguments<0>&) {
-  if (link.listener(kind) != nullptr) link.listener(kind)->forget();
+uint32_t ListenerForget(Link& link, Arguments<1>& arguments) {
+  const uint32_t part = arguments.u32(0, "part");
+  if (!arguments.ok()) return {};
+  if (link.listener(kind) != nullptr) link.listener(kind)->forget(part);
   return 0;
 }
 
@@ -509,6 +522,7 @@ constexpr Export kExports[] = {
     exported<"probeLibrary", ProbeLibrary>(),
     exported<"lockFile", LockFile>(),
     exported<"startableThreads", StartableThreads>(),
+    exported<"threadPriority", ThreadPriority>(),
 };
 
 }  // namespace

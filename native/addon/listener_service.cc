@@ -433,7 +433,7 @@ void ListenerService::reload_certificates() {
   if (state_->is_open()) (*state_->port)->reload_certificates();
 }
 
-void ListenerService::forget() { state_->bridge->forget_routes(); }
+void ListenerService::forget(uint32_t part) { state_->bridge->route_generations().advance(part); }
 
 Status ListenerService::set_access(napi_env env, napi_value access) {
   Result<std::shared_ptr<const AccessRules>> rules =

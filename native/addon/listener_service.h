@@ -37,7 +37,7 @@ class ListenerService {
   void drain(uint64_t ms);
   void reload_certificates();
   // Drops the routes that the threads have cached.
-  void forget();
+  void forget(uint32_t part);
   // Sets the access rules of gRPC calls from now on. `access`: see ts/listeners/grpc/access.ts.
   // Errors: those of AccessRules::make().
   Status set_access(napi_env env, napi_value access);

@@ -118,6 +118,9 @@ class Backend {
   // Loads a model; may take long. Any thread except a listener's.
   // Errors: model_invalid (what, why), runtime_unavailable.
   virtual Result<std::shared_ptr<BackendModel>> load(const ModelSpec& spec) = 0;
+  // Whether load() may run on a thread of idle priority, whose children would keep that priority:
+  // not if it starts threads, or processes, that later serve requests. Any thread.
+  virtual bool loads_quietly(const ModelSpec&) const { return false; }
   // Returns memory to the system that was allocated for runs and that no run uses. Any thread; may
   // take milliseconds for each GB.
   virtual void release_unused() {}

@@ -16,6 +16,7 @@
 #include "base/buffer.h"
 #include "base/generated/engine_names.h"
 #include "calls/access.h"
+#include "calls/route_generations.h"
 #include "transport/call.h"
 
 namespace serval {
@@ -65,10 +66,7 @@ class Bridge {
   // Publishes access rules; wakes the threads to end streams that are no longer allowed.
   void publish_access(std::shared_ptr<const AccessRules> rules);
 
-  // Invalidates everything learned of routes. Each rule carries the generation in which it was
-  // made, counted from 0; on return no thread uses an older rule for a request that begins.
-  void forget_routes() { routes_generation_.fetch_add(1, std::memory_order_acq_rel); }
-  uint32_t routes_generation() const { return routes_generation_.load(std::memory_order_acquire); }
+  RouteGenerations& route_generations() { return route_generations_; }
 
   // Records requests that waited in the engine when a drain cut them: "<count> <name>" and a NUL
   // byte for each model.
@@ -89,7 +87,7 @@ class Bridge {
   std::vector<Mailbox> mailboxes_;   // guarded by mutex_
   std::vector<uint8_t> unanswered_;  // guarded by mutex_
   std::atomic<uint64_t> taken_{0};
-  std::atomic<uint32_t> routes_generation_{0};
+  RouteGenerations route_generations_;
 };
 
 }  // namespace serval

@@ -35,12 +35,14 @@ bool take_text(std::string_view& rest, std::string_view& out) {
   return true;
 }
 
-bool LearnedRoutes::learn(uint32_t generation, uint32_t value, std::span<const uint8_t> rule) {
-  std::array<uint32_t, 3> numbers{};
+bool LearnedRoutes::learn(const RouteGenerations& now, uint32_t value,
+                          std::span<const uint8_t> rule) {
+  std::array<uint32_t, 5> numbers{};  // kind, number, whole, part, generation of the part
   if (rule.size() < sizeof numbers) return false;
   std::memcpy(numbers.data(), rule.data(), sizeof numbers);
-  if (numbers[2] != generation) return false;
-  forget(generation);
+  const uint32_t whole = now.whole();
+  if (numbers[2] != whole || numbers[4] != now.of(numbers[3])) return false;
+  forget(whole);
   std::string_view rest = text_of(rule.subspan(sizeof numbers));
   std::string_view method, path, host, key_header, key_value, added;
   for (std::string_view* text : {&method, &path, &host, &key_header, &key_value, &added}) {
@@ -65,6 +67,8 @@ bool LearnedRoutes::learn(uint32_t generation, uint32_t value, std::span<const u
   if (route.number != numbers[1]) {
     route = {};
     route.number = numbers[1];
+    route.part = numbers[3];
+    route.generation = numbers[4];
     if (answer == nullptr) {
       route.protocol = static_cast<Protocol>(numbers[0]);
       route.handle = value;
@@ -81,9 +85,9 @@ bool LearnedRoutes::learn(uint32_t generation, uint32_t value, std::span<const u
   return true;
 }
 
-void LearnedRoutes::forget(uint32_t generation) {
-  if (generation_ == generation) return;
-  generation_ = generation;
+void LearnedRoutes::forget(uint32_t whole) {
+  if (whole_ == whole) return;
+  whole_ = whole;
   routes_.clear();
   accepted_.clear();
 }
@@ -109,13 +113,17 @@ void LearnedRoutes::set_key(std::string& out, std::string_view method, std::stri
 }
 
 // Hot path: route.
-const LearnedRoute* LearnedRoutes::find(uint32_t generation, const HttpRequest& request) {
-  forget(generation);
+const LearnedRoute* LearnedRoutes::find(const RouteGenerations& now, const HttpRequest& request) {
+  forget(now.whole());
   if (routes_.empty() || !request.query().empty()) return nullptr;
   set_key(key_, request.method(), request.path(), request.header("host"));
   const auto found = routes_.find(key_);
   if (found == routes_.end()) return nullptr;
   const LearnedRoute& route = found->second;
+  if (route.generation != now.of(route.part)) {
+    routes_.erase(found);
+    return nullptr;
+  }
   // JavaScript decides which responses pages of other origins may read.
   if (route.added != nullptr && !request.header("origin").empty()) return nullptr;
   return lets_in(route, request) ? &route : nullptr;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "calls/accepted_keys.h"
+#include "calls/route_generations.h"
 #include "engine/request/protocol.h"
 #include "transport/http.h"
 
@@ -32,6 +33,8 @@ struct LearnedRoute {
   Protocol protocol = Protocol::V1Predict;
   uint32_t handle = 0;                          // the model's handle
   uint32_t number = 0;                          // assigned by JavaScript
+  uint32_t part = 0;                            // see RouteGenerations
+  uint32_t generation = 0;                      // of the part
   std::vector<std::string> key_headers;         // lower case; empty: no key is needed
   std::shared_ptr<const std::string> added;     // header lines to add to each response; null = none
   std::shared_ptr<const LearnedAnswer> answer;  // null: the model answers
@@ -42,15 +45,15 @@ class LearnedRoutes {
   // Replaces the protocol in a rule that carries a constant response.
   static constexpr uint32_t kAnswer = UINT32_MAX;
   // `rule`: the payload of ListenerCommand::Learn; `value`: the model's handle, or the response's
-  // status. False: it is malformed, or its generation differs from `generation`.
-  bool learn(uint32_t generation, uint32_t value, std::span<const uint8_t> rule);
+  // status. False: it is malformed, or of other generations than `now`.
+  bool learn(const RouteGenerations& now, uint32_t value, std::span<const uint8_t> rule);
   // Null if JavaScript has to answer, because no rule applies or the request has to be refused.
-  // Drops rules of another generation.
-  const LearnedRoute* find(uint32_t generation, const HttpRequest& request);
+  // Drops rules of other generations.
+  const LearnedRoute* find(const RouteGenerations& now, const HttpRequest& request);
 
  private:
   static constexpr size_t kRoutesMax = 65'536;
-  void forget(uint32_t generation);
+  void forget(uint32_t whole);
   static void set_key(std::string& out, std::string_view method, std::string_view path,
                       std::string_view host);
 
@@ -59,7 +62,7 @@ class LearnedRoutes {
 
   AcceptedKeys accepted_;  // accepted keys, by route and header
   std::string key_;        // key of the current lookup
-  uint32_t generation_ = 0;
+  uint32_t whole_ = 0;     // generation of the whole
 };
 
 }  // namespace serval

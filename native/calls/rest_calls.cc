@@ -41,7 +41,7 @@ RestCalls::RestCalls(CallThread& thread, std::shared_ptr<Engine> engine,
 
 // Hot path: receive.
 void RestCalls::begin(HttpRequest& request) {
-  const LearnedRoute* route = routes_.find(bridge_.routes_generation(), request);
+  const LearnedRoute* route = routes_.find(bridge_.route_generations(), request);
   if (route != nullptr && route->answer != nullptr) {
     give(request, *route);
     return;
@@ -323,7 +323,7 @@ void RestCalls::completed(const Waiting& waiting, Request& request) {
 
 void RestCalls::obey(const Bridge::Command& command) {
   if (command.kind == ListenerCommand::Learn) {
-    (void)routes_.learn(bridge_.routes_generation(), command.value, command.bytes);
+    (void)routes_.learn(bridge_.route_generations(), command.value, command.bytes);
     return;
   }
   HttpRequest* request = thread_.find_request(command.call);

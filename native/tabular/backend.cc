@@ -134,6 +134,11 @@ class TabularBackend final : public Backend {
         std::make_shared<TabularModel>(spec, std::move(plan.value())));
   }
 
+  // A plan's large numeric parts are the runtime's.
+  bool loads_quietly(const ModelSpec& spec) const override {
+    return runtime_ == nullptr || runtime_->loads_quietly(spec);
+  }
+
  private:
   Backend* const runtime_;
 };

@@ -76,6 +76,8 @@ export interface NativeBinding {
    * again.
    */
   startableThreads(wanted: number): number;
+  /** Sets idle or normal priority of a thread of this process; false: not permitted. */
+  threadPriority(thread: number, idle: boolean): boolean;
   /**
    * Opens the load client of `serval bench`: a number from 1 on; 0: failed. Objects:
    * ts/cli/bench/load/native-client.ts.
@@ -131,7 +133,7 @@ export interface NativeBinding {
   httpSend(thread: number, request: number, command: number, value: number, bytes: Buffer): void;
   httpDrain(ms: number): void;
   httpReloadCertificates(): void;
-  httpForget(): void;
+  httpForget(part: number): void;
   httpStop(): void;
   /** The same calls for a second, admin listener. */
   adminStart(options: object, onEvents: () => void): number;
@@ -139,7 +141,7 @@ export interface NativeBinding {
   adminSend(thread: number, request: number, command: number, value: number, bytes: Buffer): void;
   adminDrain(ms: number): void;
   adminReloadCertificates(): void;
-  adminForget(): void;
+  adminForget(part: number): void;
   adminStop(): void;
   registerRegion(
     name: Buffer,

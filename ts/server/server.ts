@@ -14,6 +14,7 @@ import { sharesPort } from '../config/server-settings.js';
 import { checkSharedTls, transportTls, type TransportTls } from './workers/transport-tls.js';
 import { ErrorCode, reasonOf, ServalError } from '../base/errors.js';
 import { importInThread } from '../importers/run/import-thread.js';
+import { QuietThreads } from '../importers/run/quiet-thread.js';
 import { DRAIN_GRACE_MS, INFLATED_BYTES_MAX, LOADS_AT_ONCE } from '../base/limits.js';
 import { createLogger, LogLevels, levelSwitches, type Logger } from '../base/logger.js';
 import { loadBinding, onnxruntimeLibrary } from '../engine/binding.js';
@@ -241,6 +242,7 @@ function makeRegistry(
   publicText: PublicText['of'],
 ): Registry {
   const { control } = config;
+  const quiet = new QuietThreads((thread, idle) => loadBinding().threadPriority(thread, idle));
   const warmUp = warmUpWith(
     (handle, protocol, message, signal) => engine.control.warmUp(handle, protocol, message, signal),
     config.warmupIterations,
@@ -248,7 +250,7 @@ function makeRegistry(
   );
   return new Registry({
     engine: importingEngine(placingEngine(engine.control, placingOptions(config)), {
-      importModel: (request) => importInThread(request, { programVersion: servalVersion() }),
+      importModel: (request) => importInThread(request, { programVersion: servalVersion(), quiet }),
       cacheFolder: config.modelCache ?? '',
       logger,
     }),

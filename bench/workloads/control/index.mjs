@@ -5,6 +5,7 @@ import { manyModelsRows } from './many-models.mjs';
 import { metrics } from './metrics.mjs';
 import { onDemand } from './on-demand.mjs';
 import { overload } from './overload.mjs';
+import { quietLoads } from './quiet-loads.mjs';
 import { reload } from './reload.mjs';
 import { traces } from './traces.mjs';
 
@@ -14,6 +15,7 @@ export const operation = [
   ...manyModelsRows,
   ...idleModels,
   ...reload,
+  ...quietLoads,
   ...onDemand,
   ...overload,
   ...health,

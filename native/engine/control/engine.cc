@@ -2,7 +2,9 @@
 #include "engine/control/engine.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <optional>
 
 #include "backend/isolated/isolated.h"
 #include "base/clock.h"
@@ -41,6 +43,7 @@ Engine::Engine(EngineOptions options)
               : std::make_unique<ResponseCache>(options_.response_cache_bytes, *budget_)),
       request_log_(*budget_),
       loads_("sv-load", options_.load_threads, true),
+      quiet_(options_.load_threads),
       unloads_("sv-unload", kUnloadThreads, true),
       quick_("sv-quick", 1, false),
       inflating_("sv-inflate", kInflateThreads, false),
@@ -69,6 +72,7 @@ Engine::Engine(EngineOptions options)
 Engine::~Engine() {
   published()->models.each([](Model& model) { model.running().end_all(EndCause::Unloaded); });
   loads_.finish();
+  quiet_.finish();
   unloads_.finish();
   quick_.finish();
   inflating_.finish();
@@ -210,8 +214,8 @@ ModelServices Engine::model_services() {
           response_cache_.get()};
 }
 
-Result<std::shared_ptr<Model>> Engine::load_model(ModelSpec spec) {
-  const uint64_t start = now_ns();
+// The long part of a load. Load threads.
+Result<Engine::Loaded> Engine::make_loaded(const ModelSpec& spec) {
   Result<std::vector<std::shared_ptr<BackendModel>>> replicas = load_replicas(spec);
   if (!replicas.ok()) return std::move(replicas.error());
   const Status retries = check_retry(spec, replicas.value()[0]->info());
@@ -219,18 +223,43 @@ Result<std::shared_ptr<Model>> Engine::load_model(ModelSpec spec) {
   Result<ModelShapes> shapes = ModelShapes::make(spec, replicas.value()[0]->info().signatures,
                                                  replicas.value()[0]->info().table.get());
   if (!shapes.ok()) return std::move(shapes.error());
-  const bool waits = replicas.value()[0]->info().waits;
+  BatchFinding finding = probe_batching(spec, shapes.value(), *replicas.value()[0]);
+  return Loaded{std::move(replicas.value()), std::move(shapes.value()), std::move(finding)};
+}
+
+// The same at idle priority, if the backend allows that.
+Result<Engine::Loaded> Engine::make_quietly(const ModelSpec& spec) {
+  const auto backend = backends_.find(spec.backend);
+  if (backend != backends_.end() && backend->second->loads_quietly(spec)) {
+    auto made = std::make_shared<std::optional<Result<Loaded>>>();
+    const bool ended = quiet_.run(
+        [this, spec, made] { made->emplace(catch_exceptions([&] { return make_loaded(spec); })); });
+    if (ended) return std::move(**made);
+  }
+  return make_loaded(spec);
+}
+
+Result<std::shared_ptr<Model>> Engine::load_model(ModelSpec spec) {
+  const uint64_t start = now_ns();
+  Result<Loaded> loaded = make_quietly(spec);
+  if (!loaded.ok()) return std::move(loaded.error());
+  auto& [replicas, shapes, finding] = loaded.value();
   if (spec.backend == kEnsembleBackend) {
+    const bool waits = replicas[0]->info().waits;
     spec.instances = std::max(spec.instances, waits ? kEnsembleThreads : usable_threads());
   }
-  BatchFinding finding = probe_batching(spec, shapes.value(), *replicas.value()[0]);
   const auto load_us = static_cast<int64_t>((now_ns() - start) / 1000);
+  uint32_t handle = 0;
+  {
+    std::lock_guard lock(mutex_);
+    handle = next_handle_++;
+  }
+  // starts threads: listeners must not wait for it at the lock
+  auto model =
+      std::make_shared<Model>(handle, std::move(spec), std::move(replicas), std::move(shapes),
+                              load_us, model_services(), std::move(finding));
   std::lock_guard lock(mutex_);
   auto next = std::make_shared<Published>(*published_);
-  const uint32_t handle = next_handle_++;
-  auto model = std::make_shared<Model>(handle, std::move(spec), std::move(replicas.value()),
-                                       std::move(shapes.value()), load_us, model_services(),
-                                       std::move(finding));
   model->trace_sampler().store(tracer_.sampler_of(model->spec().name));
   next->models = published_->models.with(handle, model);
   publish_next(std::move(next));
@@ -303,7 +332,10 @@ void Engine::run_unload(uint32_t handle, bool keeps_place, Request& request) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   model->stop();
-  model.reset();
+  // freeing a large model takes tens of milliseconds
+  const auto left = std::make_shared<std::atomic<std::shared_ptr<Model>>>(std::move(model));
+  const auto drop = [left] { left->exchange(nullptr).reset(); };
+  if (!quiet_.run(drop)) drop();
   request.response.clear();
   finish_request(request);
 }

@@ -14,6 +14,7 @@
 #include "engine/cache/response_cache.h"
 #include "engine/control/asked_models.h"
 #include "engine/control/metrics.h"
+#include "engine/control/quiet_work.h"
 #include "engine/control/task_threads.h"
 #include "engine/model/model.h"
 #include "engine/observe/tracer.h"
@@ -126,6 +127,14 @@ class Engine : public std::enable_shared_from_this<Engine> {
   Status run_take_request_log(Request& request);
   Result<std::vector<std::shared_ptr<BackendModel>>> load_replicas(const ModelSpec& spec);
   Result<std::shared_ptr<BackendModel>> bind_ensemble(const ModelSpec& spec);
+  // The results of a load before its model exists.
+  struct Loaded {
+    std::vector<std::shared_ptr<BackendModel>> replicas;
+    ModelShapes shapes;
+    BatchFinding finding;
+  };
+  Result<Loaded> make_loaded(const ModelSpec& spec);
+  Result<Loaded> make_quietly(const ModelSpec& spec);
   Result<std::shared_ptr<Model>> load_model(ModelSpec spec);
   void publish_next(std::shared_ptr<Published> next);
   void poke_lanes(bool drop_kept = false);
@@ -148,6 +157,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   uint32_t next_handle_ = 1;                    // guarded by mutex_
   std::vector<std::weak_ptr<Home>> lanes_;      // guarded by mutex_
   TaskThreads loads_;                           // loads and warm-ups
+  QuietWork quiet_;                             // the long part of loads
   // unloads wait for requests in flight; separate threads, so that no load waits for them
   TaskThreads unloads_;
   TaskThreads quick_;  // metrics: never wait for loads or unloads

@@ -28,9 +28,12 @@ class FakeRequest final : public HttpRequest {
   void set_paused(bool) override {}
 };
 
-std::vector<uint8_t> rule(uint32_t kind, uint32_t number, uint32_t generation,
-                          std::vector<std::string> texts) {
-  const uint32_t words[] = {kind, number, generation};
+constexpr uint32_t kPart = 7;
+
+// A rule of the first generations.
+std::vector<uint8_t> rule(uint32_t kind, uint32_t number, std::vector<std::string> texts,
+                          uint32_t part = kPart) {
+  const uint32_t words[] = {kind, number, 0, part, 0};
   std::vector<uint8_t> out(sizeof words);
   std::memcpy(out.data(), words, sizeof words);
   for (const std::string& text : texts) {
@@ -46,17 +49,18 @@ class LearnedRoutesTest : public ::testing::Test {
  protected:
   void learn(Protocol protocol, std::string key_header = "", std::string key = "") {
     ASSERT_TRUE(routes_.learn(
-        0, 77,
-        rule(static_cast<uint32_t>(protocol), 1, 0, {"POST", "/m", "h", key_header, key, ""})));
+        now_, 77,
+        rule(static_cast<uint32_t>(protocol), 1, {"POST", "/m", "h", key_header, key, ""})));
   }
   bool knows(std::vector<HttpHeader> headers, std::string_view method = "POST",
              std::string_view path = "/m", std::string_view query = "") {
     headers.push_back({"Host", "h"});
     const FakeRequest request(method, path, query, std::move(headers));
-    const LearnedRoute* route = routes_.find(0, request);
+    const LearnedRoute* route = routes_.find(now_, request);
     if (route != nullptr) EXPECT_EQ(route->handle, 77u);
     return route != nullptr;
   }
+  RouteGenerations now_;
   LearnedRoutes routes_;
 };
 
@@ -68,17 +72,17 @@ TEST_F(LearnedRoutesTest, AreForOneMethodPathAndHost) {
   EXPECT_FALSE(knows({}, "POST", "/n"));
   EXPECT_FALSE(knows({}, "POST", "/m", "x=1"));
   const FakeRequest other("POST", "/m", "", {{"Host", "other"}});
-  EXPECT_EQ(routes_.find(0, other), nullptr);
+  EXPECT_EQ(routes_.find(now_, other), nullptr);
 }
 
 TEST_F(LearnedRoutesTest, HaveAnswersThatStayTheSame) {
   const std::string lines = "Vary: Origin\r\n";
   std::vector<uint8_t> bytes =
-      rule(LearnedRoutes::kAnswer, 1, 0, {"GET", "/live", "h", "", "", lines, "application/json"});
+      rule(LearnedRoutes::kAnswer, 1, {"GET", "/live", "h", "", "", lines, "application/json"});
   for (const char one : std::string("{}")) bytes.push_back(static_cast<uint8_t>(one));
-  ASSERT_TRUE(routes_.learn(0, 200, bytes));
+  ASSERT_TRUE(routes_.learn(now_, 200, bytes));
   const FakeRequest request("GET", "/live", "", {{"Host", "h"}});
-  const LearnedRoute* route = routes_.find(0, request);
+  const LearnedRoute* route = routes_.find(now_, request);
   ASSERT_NE(route, nullptr);
   ASSERT_NE(route->answer, nullptr);
   EXPECT_EQ(route->answer->status, 200);
@@ -88,8 +92,9 @@ TEST_F(LearnedRoutesTest, HaveAnswersThatStayTheSame) {
   EXPECT_EQ(*route->added, lines);
   // Requests from another origin are left to JavaScript.
   const FakeRequest page("GET", "/live", "", {{"Host", "h"}, {"Origin", "http://a"}});
-  EXPECT_EQ(routes_.find(0, page), nullptr);
-  EXPECT_EQ(routes_.find(1, request), nullptr);
+  EXPECT_EQ(routes_.find(now_, page), nullptr);
+  now_.advance(kPart);
+  EXPECT_EQ(routes_.find(now_, request), nullptr);
 }
 
 TEST_F(LearnedRoutesTest, LetInKeysThatWereLetInBefore) {
@@ -105,20 +110,34 @@ TEST_F(LearnedRoutesTest, LetInKeysThatWereLetInBefore) {
   EXPECT_FALSE(knows({{"X-Key", "Bearer a"}})) << "a key is its header's";
 }
 
-TEST_F(LearnedRoutesTest, EndWithTheirGeneration) {
+TEST_F(LearnedRoutesTest, EndWithTheGenerationOfTheWholeAndOfTheirPart) {
+  for (const uint32_t part : {0u, kPart}) {
+    LearnedRoutes routes;
+    RouteGenerations now;
+    const auto known = rule(kPredict, 1, {"POST", "/m", "h", "", "", ""});
+    ASSERT_TRUE(routes.learn(now, 77, known));
+    const FakeRequest request("POST", "/m", "", {{"Host", "h"}});
+    now.advance(kPart + 1);
+    EXPECT_NE(routes.find(now, request), nullptr) << "another part";
+    now.advance(part);
+    EXPECT_EQ(routes.find(now, request), nullptr) << part;
+    EXPECT_FALSE(routes.learn(now, 77, known)) << "a stale rule";
+    EXPECT_EQ(routes.find(now, request), nullptr) << part;
+  }
+}
+
+TEST_F(LearnedRoutesTest, EndWithTheKeysThatWereAccepted) {
   learn(Protocol::V1Predict, "authorization", "Bearer a");
-  const FakeRequest request("POST", "/m", "", {{"Host", "h"}, {"Authorization", "Bearer a"}});
-  EXPECT_EQ(routes_.find(1, request), nullptr);
-  EXPECT_EQ(routes_.find(0, request), nullptr) << "it is gone for good";
-  const auto stale = rule(kPredict, 1, 0, {"POST", "/m", "h", "", "", ""});
-  EXPECT_FALSE(routes_.learn(1, 77, stale));
+  EXPECT_TRUE(knows({{"Authorization", "Bearer a"}}));
+  now_.advance(0);
+  EXPECT_FALSE(knows({{"Authorization", "Bearer a"}}));
 }
 
 TEST_F(LearnedRoutesTest, ThatCannotBeReadAreNone) {
   for (std::vector<uint8_t> broken :
-       {std::vector<uint8_t>(5), rule(kPredict, 1, 0, {"POST", "/m", "h", "", ""}),
-        rule(99, 1, 0, {"POST", "/m", "h", "", "", ""})}) {
-    EXPECT_FALSE(routes_.learn(0, 77, broken));
+       {std::vector<uint8_t>(5), rule(kPredict, 1, {"POST", "/m", "h", "", ""}),
+        rule(99, 1, {"POST", "/m", "h", "", "", ""})}) {
+    EXPECT_FALSE(routes_.learn(now_, 77, broken));
   }
 }
 

@@ -34,6 +34,8 @@ export const ACCEPTED_KEYS_MAX = 128;
 export const ACCEPTED_KEY_CHARS_MAX = 256;
 /** Routes that one HTTP listener thread keeps. Declared in native/calls/learned_routes.h: kRoutesMax. */
 export const LEARNED_ROUTES_MAX = 65536;
+/** Parts of what learned routes depend on; part 0 is the whole. Declared in native/calls/route_generations.h: kParts. */
+export const ROUTE_PARTS = 1024;
 /** Characters of a client's text that an error quotes. Declared in native/calls/missing_words.cc: kEchoedNameMax. */
 export const ECHOED_NAME_CHARS_MAX = 256;
 /** Bytes of a non-numeric version that an error quotes. Declared in native/calls/missing_words.cc: kEchoedVersionMax. */

@@ -6,12 +6,15 @@ import { ErrorCode, ServalError, modelInvalid } from '../../base/errors.js';
 import { IMPORT_HEAP_MB_MAX, IMPORT_MS_MAX, IMPORT_YOUNG_HEAP_MB } from '../../base/limits.js';
 import type { ImportAnswer, ImportedBy, ImportRequest } from './importer.js';
 import { quicklyCached } from './model-cache.js';
+import type { QuietThreads } from './quiet-thread.js';
 
 /** dist/bundle/ has a copy beside the main thread's file. */
 const WORKER_FILE = new URL('./import-worker.js', import.meta.url);
 
-/** Messages: first the folder of the import's files, then the result. */
+/** Messages: first the thread, then the folder of the import's files, then the result. */
 interface Reply {
+  /** The kernel's number of it. */
+  readonly thread?: number;
   readonly folder?: string;
   readonly answer?: ImportAnswer;
   readonly error?: { readonly code: ErrorCode; readonly message: string; readonly detail: string };
@@ -24,6 +27,8 @@ export interface ImportThreadOptions {
   /** Overrides of IMPORT_MS_MAX and IMPORT_HEAP_MB_MAX. */
   readonly msMax?: number;
   readonly heapMbMax?: number;
+  /** Runs imports at idle priority. */
+  readonly quiet?: QuietThreads | undefined;
 }
 
 /**
@@ -39,6 +44,7 @@ export function importInThread<Request extends ImportRequest>(
     workerFile = WORKER_FILE,
     msMax = IMPORT_MS_MAX,
     heapMbMax = IMPORT_HEAP_MB_MAX,
+    quiet,
   } = options;
   const known = quicklyCached<ImportedBy<Request>>(request, programVersion);
   if (known !== undefined) {
@@ -59,7 +65,16 @@ export function importInThread<Request extends ImportRequest>(
     }, msMax);
     let unfinished = '';
     let failure: ServalError | undefined;
-    worker.on('message', ({ folder, answer, error }: Reply) => {
+    let isStarved = false;
+    let endObservation: (() => void) | undefined;
+    worker.on('message', ({ thread, folder, answer, error }: Reply) => {
+      if (thread !== undefined) {
+        endObservation = quiet?.keep(thread, () => {
+          isStarved = true;
+          void worker.terminate();
+        });
+        return;
+      }
       if (folder !== undefined) {
         unfinished = folder;
         return;
@@ -79,7 +94,10 @@ export function importInThread<Request extends ImportRequest>(
     });
     worker.on('exit', () => {
       clearTimeout(timer);
+      endObservation?.();
       if (unfinished !== '') rmSync(unfinished, { recursive: true, force: true });
+      // Begun again at normal priority. Without effect if it was answered.
+      if (isStarved) resolve(importInThread(request, { ...options, quiet: undefined }));
       reject(failure ?? modelInvalid(request.path, 'the import ended without a result'));
     });
   });

@@ -3,6 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { ErrorCode, ServalError, reasonOf } from '../../base/errors.js';
 import type { ImportRequest } from './importer.js';
 import { importModel } from './import-model.js';
+import { ownThread } from './quiet-thread.js';
 
 interface WorkerInput {
   readonly request: ImportRequest;
@@ -25,4 +26,5 @@ async function answer(): Promise<unknown> {
   }
 }
 
+parentPort?.postMessage({ thread: ownThread() });
 parentPort?.postMessage(await answer());

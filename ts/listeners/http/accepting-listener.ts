@@ -15,7 +15,7 @@ import {
   type Surroundings,
 } from './listener.js';
 import type { AnswerLog } from './answer-log.js';
-import { RouteCache } from './route-cache.js';
+import { RouteCache } from './routes/route-cache.js';
 
 const DRAIN_LOOK_MS = 5;
 const LISTEN_AGAIN_MS = 100;

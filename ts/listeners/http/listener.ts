@@ -128,6 +128,8 @@ export interface EngineRoute {
   readonly protocol: number;
   /** The model's handle; not 0. */
   readonly handle: number;
+  /** The model's name: the route stays the same while this model, and the keys, do. */
+  readonly model: string;
   /**
    * Answers such a request after the engine refused it. `body`, `missingBytes`: see readError().
    */
@@ -177,8 +179,11 @@ export interface HttpListener {
    * Listens on a host; resolves with the port. Rejects with ServalError if the address is in use.
    */
   listen(host: string, port: number): Promise<number>;
-  /** Clears cached routes: the next request of each URL asks the router again. */
-  routesChanged(): void;
+  /**
+   * Clears cached routes: the next request of each URL asks the router again. `models`: the only
+   * models that changed; undefined: anything may have changed.
+   */
+  routesChanged(models: ReadonlySet<string> | undefined): void;
   /**
    * Stops accepting, waits for running requests (at most `seconds`) and briefly for bodies still
    * arriving, then closes everything. Settles with the requests that were still running.

@@ -4,6 +4,7 @@
 import { ListenerCommand, RequestFlag } from '../../base/generated/engine.js';
 import type { HeaderName, RequestHead } from './listener.js';
 import type { PemSource } from '../tls/settings.js';
+import type { RuleStamp } from './routes/learned-rules.js';
 
 /** Options of httpStart(). */
 export interface NativeHttpOptions {
@@ -55,7 +56,8 @@ export interface NativeHttpCalls {
   httpSend(thread: number, request: number, command: number, value: number, bytes: Buffer): void;
   httpDrain(ms: number): void;
   httpReloadCertificates(): void;
-  httpForget(): void;
+  /** `part`: see native/calls/route_generations.h. */
+  httpForget(part: number): void;
   httpStop(): void;
 }
 
@@ -66,7 +68,7 @@ export interface NativeAdminCalls {
   adminSend(thread: number, request: number, command: number, value: number, bytes: Buffer): void;
   adminDrain(ms: number): void;
   adminReloadCertificates(): void;
-  adminForget(): void;
+  adminForget(part: number): void;
   adminStop(): void;
 }
 
@@ -82,7 +84,7 @@ export function adminLink(link: {
     httpSend: (...command) => native.adminSend(...command),
     httpDrain: (ms) => native.adminDrain(ms),
     httpReloadCertificates: () => native.adminReloadCertificates(),
-    httpForget: () => native.adminForget(),
+    httpForget: (part) => native.adminForget(part),
     httpStop: () => native.adminStop(),
   };
   return { native: calls, read: (call) => link.read(() => call(calls)) };
@@ -198,17 +200,17 @@ export class NativeRequest {
   }
 
   #learn(
-    { method, path, host, route, generation, key, added }: LearnedRule,
+    { method, path, host, stamp, key, added }: LearnedRule,
     protocol: number,
     value: number,
     contentType: string,
     body: Uint8Array | string,
   ): void {
     const texts = `${method}\0${path}\0${host}\0${key.header}\0${key.value}\0${linesOf(added)}\0`;
-    const head = Buffer.alloc(3 * U32);
-    head.writeUInt32LE(protocol);
-    head.writeUInt32LE(route, U32);
-    head.writeUInt32LE(generation, 2 * U32);
+    const { route, generation, part, partGeneration } = stamp;
+    const words = [protocol, route, generation, part, partGeneration];
+    const head = Buffer.alloc(words.length * U32);
+    for (const [index, word] of words.entries()) head.writeUInt32LE(word, index * U32);
     const bytes = Buffer.concat([
       head,
       Buffer.from(texts + contentType, 'latin1'),
@@ -223,8 +225,7 @@ export interface LearnedRule {
   readonly method: string;
   readonly path: string;
   readonly host: string;
-  readonly route: number;
-  readonly generation: number;
+  readonly stamp: RuleStamp;
   /**
    * Headers of its responses, besides their own: names and values, alternating. If there are any,
    * requests with Origin do not match.

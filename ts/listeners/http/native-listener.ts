@@ -10,7 +10,6 @@ import {
   HTTP_SILENT_MS,
   HTTP_STALLED_MS,
   INFLATED_BYTES_MAX,
-  LEARNED_ROUTES_MAX,
 } from '../../base/limits.js';
 import { ListenerEvent } from '../../base/generated/engine.js';
 import { addedCounts, countsByName } from '../../base/text.js';
@@ -35,7 +34,8 @@ import {
   type TellEvent,
 } from '../grpc/native-events.js';
 import type { ThreadAdded, ThreadRange } from '../threads.js';
-import { RouteCache } from './route-cache.js';
+import { LearnedRules } from './routes/learned-rules.js';
+import { RouteCache } from './routes/route-cache.js';
 import { expiryOf, pemText } from '../tls/pem-files.js';
 import { TLS_VERSION_DEFAULT } from '../tls/settings.js';
 import {
@@ -81,12 +81,6 @@ function sharedSettings({ tls: _, unixPath: __, ...transport }: GrpcTransportSet
   return { ...transport, inflatedBytesMax: INFLATED_BYTES_MAX };
 }
 
-/** A rule given to the engine, and the headers of its responses. */
-interface Learned {
-  readonly engine: EngineRoute;
-  readonly added: readonly string[];
-}
-
 class NativeExchange extends HttpExchange {
   route: Route | undefined;
   /** A constant response, with all of its headers. */
@@ -123,14 +117,7 @@ export class NativeHttpListener implements HttpListener {
   readonly #around: NativeHttpSurroundings;
   /** By thread, then by request. */
   readonly #exchanges: Map<number, NativeExchange>[] = [];
-  /** Routes given to the engine, by their numbers; of this generation and the last. */
-  #learned = new Map<number, Learned>();
-  #learnedBefore = new Map<number, Learned>();
-  #numbers = new Map<EngineRoute | string, number>();
-  /** Method, path and Host of each rule of this generation. */
-  readonly #taught = new Set<string>();
-  #lastNumber = 0;
-  #generation = 0;
+  readonly #rules = new LearnedRules();
   #started = false;
   #draining = false;
   #cutsAtMs = Infinity;
@@ -198,14 +185,11 @@ export class NativeHttpListener implements HttpListener {
     }
   }
 
-  routesChanged(): void {
+  routesChanged(models: ReadonlySet<string> | undefined): void {
     this.#routes.clear();
-    this.#generation += 1;
-    this.#learnedBefore = this.#learned;
-    this.#learned = new Map();
-    this.#numbers = new Map();
-    this.#taught.clear();
-    if (this.#started) this.#link.native.httpForget();
+    const parts = this.#rules.forget(models);
+    if (!this.#started) return;
+    for (const part of parts) this.#link.native.httpForget(part);
   }
 
   async drain(seconds: number): Promise<Cut> {
@@ -311,22 +295,10 @@ export class NativeHttpListener implements HttpListener {
     const header = route.keyHeader?.(head) ?? '';
     if (hasLock && header === '') return undefined;
     const name = `${request.thread} ${method} ${path} ${host}`;
-    if (!hasLock && this.#taught.has(name)) return undefined;
-    if (this.#taught.size >= LEARNED_ROUTES_MAX) this.#taught.clear();
-    this.#taught.add(name);
+    const stamp = this.#rules.add(name, engine, added, hasLock);
+    if (stamp === undefined) return undefined;
     const key = { header, value: header === '' ? '' : head.header(header) };
-    const generation = this.#generation;
-    const number = this.#numberOf(engine ?? name);
-    if (engine !== undefined) this.#learned.set(number, { engine, added });
-    return { method, path, host, route: number, generation, added, key };
-  }
-
-  #numberOf(what: EngineRoute | string): number {
-    const known = this.#numbers.get(what);
-    if (known !== undefined) return known;
-    this.#lastNumber += 1;
-    this.#numbers.set(what, this.#lastNumber);
-    return this.#lastNumber;
+    return { method, path, host, stamp, added, key };
   }
 
   #data(thread: number, id: number, payload: Buffer, last: boolean): void {
@@ -365,7 +337,7 @@ export class NativeHttpListener implements HttpListener {
     const [exchange] = this.#exchange(thread, id);
     const { code, missingBytes, body } = engineFailure(payload);
     try {
-      const learned = this.#learned.get(route) ?? this.#learnedBefore.get(route);
+      const learned = this.#rules.find(route);
       if (learned !== undefined) {
         exchange.added = learned.added;
         learned.engine.failed(exchange, code, body, missingBytes);

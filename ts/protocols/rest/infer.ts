@@ -115,12 +115,13 @@ export abstract class InferRoute implements Route {
     protected readonly context: RestContext,
     private readonly protocol: number,
     private readonly handle: number,
+    model: string,
   ) {
     const failed: EngineRoute['failed'] = (exchange, code, body, missingBytes) => {
       const error = readError(code, body, missingBytes);
       this.fail(exchange, error.code, error.message, error.missing);
     };
-    this.engine = handle === 0 ? undefined : { protocol, handle, failed };
+    this.engine = handle === 0 ? undefined : { protocol, handle, model, failed };
   }
 
   /** Reads the protocol's own headers; throws ServalError for a bad one. */

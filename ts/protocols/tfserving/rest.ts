@@ -72,8 +72,9 @@ class V1InferRoute extends InferRoute {
     protocol: number,
     private readonly version: VersionSnapshot | undefined,
     private readonly lookupError: ServalError | undefined,
+    model: string,
   ) {
-    super(context, protocol, version?.handle ?? 0);
+    super(context, protocol, version?.handle ?? 0, model);
   }
 
   protected readHead(head: RequestHead): void {
@@ -138,14 +139,16 @@ function inferRoute(context: RestContext, snapshot: RegistrySnapshot, path: stri
   }
   let found: VersionSnapshot | undefined;
   let lookupError: ServalError | undefined;
+  let model = '';
   try {
-    const target = { name: decoded(name), version, label: label && decoded(label) };
+    model = decoded(name);
+    const target = { name: model, version, label: label && decoded(label) };
     found = findServable(snapshot, target);
   } catch (error) {
     if (!(error instanceof ServalError)) throw error;
     lookupError = error;
   }
-  return new V1InferRoute(context, VERBS[verb] ?? V1_PREDICT, found, lookupError);
+  return new V1InferRoute(context, VERBS[verb] ?? V1_PREDICT, found, lookupError, model);
 }
 
 /** The route of a URL under /v1/. The listener caches it until the snapshot changes. */

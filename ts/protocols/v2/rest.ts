@@ -53,8 +53,8 @@ export interface V2Context extends RestContext, ControlContext, ServerFacts {
 }
 
 class V2InferRoute extends InferRoute {
-  constructor(context: V2Context, handle: number) {
-    super(context, V2_REST, handle);
+  constructor(context: V2Context, handle: number, model: string) {
+    super(context, V2_REST, handle, model);
   }
 
   protected readHead(head: RequestHead, state: InferState): void {
@@ -102,7 +102,7 @@ function inferRoute(
   try {
     const found = lookUp(snapshot, name, version);
     if (found.version?.handle !== undefined) {
-      return new V2InferRoute(context, found.version.handle);
+      return new V2InferRoute(context, found.version.handle, name);
     }
     return refusing(context, new ServalError(ErrorCode.ModelNotReady, found.reason));
   } catch (error) {

@@ -42,7 +42,7 @@ export class AdminListener {
       }),
       ...(thread.log && { log: thread.log }),
     });
-    thread.subscribe(() => this.#listener.routesChanged());
+    thread.subscribe((models) => this.#listener.routesChanged(models));
   }
 
   /**

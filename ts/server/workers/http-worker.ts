@@ -92,7 +92,7 @@ async function httpListener(
     kind === 'native'
       ? await nativeListener(thread, settings, router, surroundings)
       : await uwsListener(thread, router, surroundings);
-  thread.subscribe(() => listener.routesChanged());
+  thread.subscribe((models) => listener.routesChanged(models));
   return listener;
 }
 

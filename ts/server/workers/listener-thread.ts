@@ -15,6 +15,7 @@ import {
   applyChange,
   EMPTY_SNAPSHOT,
   shownSnapshot,
+  type SnapshotChange,
 } from '../../models/registry/snapshot-build.js';
 import type { RegistrySnapshot } from '../../model/snapshot.js';
 import type { HandshakeFailures } from '../../listeners/grpc/settings.js';
@@ -35,6 +36,19 @@ export interface ThreadListener {
   reloadCertificates(): void;
   /** Called when the thread's policy has changed, after its followers. */
   policyChanged?(): Promise<void> | void;
+}
+
+/**
+ * Called after a change. `models`: the only models that requests may find changed; undefined: the
+ * policy, or anything else, may have changed.
+ */
+type Follower = (models: ReadonlySet<string> | undefined) => void;
+
+/** Documents may have changed, but no model's routes. */
+const NO_MODELS: ReadonlySet<string> = new Set();
+
+function changedModels({ models, removed }: SnapshotChange): ReadonlySet<string> {
+  return new Set([...models.map(({ name }) => name), ...removed]);
 }
 
 function post(message: FromWorker, transfer: readonly ArrayBuffer[] = []): void {
@@ -58,7 +72,7 @@ export class ListenerThread {
   readonly #unconfirmed = new Map<number, RegistrySnapshot>();
   readonly #levels: LogLevels;
   readonly #logger: Logger;
-  readonly #followers = new Set<() => void>();
+  readonly #followers = new Set<Follower>();
 
   /** Errors: RuntimeUnavailable. */
   constructor(settings: ListenerSettings) {
@@ -145,8 +159,8 @@ export class ListenerThread {
     return (seconds) => this.link.serverValue(`certificate_${transport}`, seconds, false);
   }
 
-  /** Calls `follower` after each new snapshot; the returned function unsubscribes it. */
-  subscribe(follower: () => void): () => void {
+  /** Calls `follower` after each change; the returned function unsubscribes it. */
+  subscribe(follower: Follower): () => void {
     this.#followers.add(follower);
     return () => this.#followers.delete(follower);
   }
@@ -158,11 +172,11 @@ export class ListenerThread {
         case 'snapshot':
           this.snapshot = applyChange(this.snapshot, message.change);
           this.#unconfirmed.set(this.snapshot.epoch, this.snapshot);
-          this.#acknowledge(message.id);
+          this.#acknowledge(message.id, changedModels(message.change));
           break;
         case 'confirmed':
           this.#confirm(message.epoch);
-          this.#acknowledge(message.id);
+          this.#acknowledge(message.id, NO_MODELS);
           break;
         case 'log-switches':
           this.#levels.switches = message.switches;
@@ -172,7 +186,7 @@ export class ListenerThread {
           break;
         case 'policy':
           this.policy = message.policy;
-          this.#tellFollowers();
+          this.#tellFollowers(undefined);
           void this.#policyChanged(listener, message.id);
           break;
         case 'reload-certificates':
@@ -198,19 +212,19 @@ export class ListenerThread {
     } catch (error) {
       this.report(error);
     }
-    this.#acknowledge(id);
+    this.#acknowledge(id, NO_MODELS);
   }
 
-  #acknowledge(id: number): void {
+  #acknowledge(id: number, models: ReadonlySet<string>): void {
     this.#shown = undefined;
-    this.#tellFollowers();
+    this.#tellFollowers(models);
     post({ kind: 'acknowledged', id });
   }
 
-  #tellFollowers(): void {
+  #tellFollowers(models: ReadonlySet<string> | undefined): void {
     for (const follower of this.#followers) {
       try {
-        follower();
+        follower(models);
       } catch (error) {
         this.report(error);
       }

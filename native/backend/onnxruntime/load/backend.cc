@@ -353,6 +353,12 @@ class OnnxRuntimeBackend final : public Backend {
     return load_model(*runtime.value(), spec);
   }
 
+  // The first load starts the threads that all sessions share.
+  bool loads_quietly(const ModelSpec& spec) const override {
+    return runtime_.load() != nullptr && spec.providers.empty() && spec.intra_op_threads == 0 &&
+           spec.inter_op_threads == 0;
+  }
+
   void release_unused() override {
     if (const OrtRuntime* runtime = runtime_.load()) release_arena(*runtime);
   }

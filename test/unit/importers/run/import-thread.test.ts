@@ -9,6 +9,7 @@ import {
   importInThread,
   type ImportThreadOptions,
 } from '../../../../ts/importers/run/import-thread.js';
+import { ownThread, QuietThreads } from '../../../../ts/importers/run/quiet-thread.js';
 import { tempFolder } from '../../temp-folder.js';
 import { modelAndCache, plusModel, request } from './support.js';
 import { attr, type NodeText } from '../tensorflow/messages.js';
@@ -135,4 +136,77 @@ test('one that crashes, and one that says nothing', async (t) => {
   );
   assert.equal(nothing.message, '/model: the import ended without a result');
   assert.ok(!existsSync(silent.made));
+});
+
+/** Settings of a thread that waits for a core all the time. */
+function starving(permitted: boolean): {
+  quiet: QuietThreads;
+  set: (readonly [number, boolean])[];
+} {
+  const set: (readonly [number, boolean])[] = [];
+  const begunMs = performance.now();
+  const quiet = new QuietThreads(
+    (thread, idle) => {
+      set.push([thread, idle]);
+      return idle || permitted;
+    },
+    () => ({ ranMs: 1, waitedMs: performance.now() - begunMs }),
+  );
+  return { quiet, set };
+}
+
+test('an import at idle priority, which returns if no core has time', async (t) => {
+  const { path } = modelAndCache(t);
+  const { quiet, set } = starving(true);
+  const { file } = worker(
+    t,
+    `parentPort.postMessage({ thread: 77 });
+    setTimeout(() => parentPort.postMessage({ answer: 'made' }), 1000);`,
+  );
+  assert.equal(
+    await importInThread(request(path), { ...OPTIONS, workerFile: file, quiet }),
+    'made',
+  );
+  assert.deepEqual(set, [
+    [77, true],
+    [77, false],
+  ]);
+  const next = worker(
+    t,
+    `for (const reply of [{ thread: 78 }, { answer: 'made' }]) parentPort.postMessage(reply);`,
+  );
+  await importInThread(request(path), { ...OPTIONS, workerFile: next.file, quiet });
+  assert.equal(set.length, 2, 'no core had time a moment ago');
+});
+
+test('an import that finds no time begins again if its priority cannot be restored', async (t) => {
+  const { path } = modelAndCache(t);
+  const { quiet, set } = starving(false);
+  const folder = tempFolder(t);
+  const begun = join(folder, 'begun');
+  const { file } = worker(
+    t,
+    `import { existsSync, writeFileSync } from 'node:fs';
+    parentPort.postMessage({ thread: 77 });
+    if (existsSync(${JSON.stringify(begun)})) parentPort.postMessage({ answer: 'second' });
+    else writeFileSync(${JSON.stringify(begun)}, ''), setInterval(() => undefined, 1000);`,
+  );
+  const answer = importInThread(request(path), { ...OPTIONS, workerFile: file, quiet });
+  assert.equal(await answer, 'second');
+  assert.deepEqual(set, [
+    [77, true],
+    [77, false],
+  ]);
+});
+
+test('the number of a thread, and the times of a real one', () => {
+  assert.ok(existsSync(`/proc/self/task/${ownThread()}`));
+  const set: boolean[] = [];
+  const end = new QuietThreads((_, idle) => {
+    set.push(idle);
+    return true;
+  }).keep(ownThread(), assert.fail);
+  end();
+  assert.deepEqual(set, [true]);
+  new QuietThreads(() => assert.fail('of a thread that has ended')).keep(1e9, assert.fail)();
 });

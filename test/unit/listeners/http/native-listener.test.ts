@@ -20,9 +20,12 @@ interface Sent {
 }
 
 /** The calls of the addon that the listener uses. */
+/** Bytes of a rule before its texts. */
+const RULE_WORDS = 20;
+
 class FakeAddon implements NativeHttpCalls {
   readonly sent: Sent[] = [];
-  forgotten = 0;
+  readonly forgotten: number[] = [];
   #events: Buffer[] = [];
   #tell: () => void = () => undefined;
   #answer = Buffer.alloc(0);
@@ -53,8 +56,8 @@ class FakeAddon implements NativeHttpCalls {
     this.event(ListenerEvent.Drained, 0, 0);
   }
   httpReloadCertificates(): void {}
-  httpForget(): void {
-    this.forgotten += 1;
+  httpForget(part: number): void {
+    this.forgotten.push(part);
   }
   httpStop(): void {}
 
@@ -95,8 +98,9 @@ class EchoRoute implements Route {
   readonly left: HttpExchange[] = [];
   readonly engine;
 
-  constructor(handle?: number) {
-    this.engine = handle === undefined ? undefined : { protocol: 1, handle, failed: this.failed };
+  constructor(handle?: number, model = 'm') {
+    const { failed } = this;
+    this.engine = handle === undefined ? undefined : { protocol: 1, handle, model, failed };
   }
   begin(head: RequestHead, exchange: HttpExchange): void {
     this.bodies.set(exchange, `${head.method()} ${head.path()} ${head.header('x-a')} `);
@@ -158,12 +162,47 @@ describe('the native HTTP listener', () => {
     assert.equal(rule?.command, ListenerCommand.Learn);
     assert.equal(rule.value, 77);
     assert.deepEqual([rule.bytes.readUInt32LE(), rule.bytes.readUInt32LE(8)], [1, 0]);
-    assert.equal(rule.bytes.toString('latin1', 12), 'POST\0/v2/models/m/infer\0here:1\0\0\0\0');
-    listener.routesChanged();
-    assert.equal(addon.forgotten, 1);
+    assert.equal(
+      rule.bytes.toString('latin1', RULE_WORDS),
+      'POST\0/v2/models/m/infer\0here:1\0\0\0\0',
+    );
+    listener.routesChanged(undefined);
+    assert.deepEqual(addon.forgotten, [0]);
     addon.sent.length = 0;
     addon.request(2, ['POST', '/v2/models/m/infer'], ['Host', 'here:1']);
     assert.equal(addon.sent[0]?.bytes.readUInt32LE(8), 1, 'of the next generation');
+  });
+
+  it('forgets the rules of changed models only, and those that describe several', async () => {
+    const routes = new Map(['m', 'n'].map((name) => [`/${name}`, new EchoRoute(77, name)]));
+    const addon = new FakeAddon();
+    const around = { threads: { threads: 1 }, reusePort: false, unsentBytesMax: 1 };
+    const route = (_: string, path: string): Route => routes.get(path) ?? new EchoRoute();
+    const listener = new NativeHttpListener(
+      addon.link,
+      route,
+      (error) => assert.fail(String(error)),
+      around,
+    );
+    await listener.listen('127.0.0.1', 0);
+    const teach = (id: number): readonly (readonly number[])[] => {
+      addon.sent.length = 0;
+      for (const path of routes.keys()) addon.request(id, ['POST', path], ['Host', 'h']);
+      const rules = addon.sent.filter(({ command }) => command === ListenerCommand.Learn);
+      return rules.map(({ bytes }) => [8, 12, 16].map((at) => bytes.readUInt32LE(at)));
+    };
+    const [m = [], n = []] = teach(1);
+    assert.deepEqual([m[0], m[2], n[0], n[2]], [0, 0, 0, 0]);
+    assert.notEqual(m[1], n[1]);
+    listener.routesChanged(new Set(['n', 'unknown']));
+    assert.ok(addon.forgotten.includes(n[1] ?? -1));
+    assert.ok(!addon.forgotten.includes(m[1] ?? -1) && !addon.forgotten.includes(0));
+    assert.deepEqual(teach(2), [[0, n[1], 1]], 'n, in the next generation of its part');
+    const general = addon.forgotten[0];
+    addon.forgotten.length = 0;
+    listener.routesChanged(new Set());
+    assert.deepEqual(addon.forgotten, [general]);
+    assert.deepEqual(teach(3), []);
   });
 
   it('teaches each path and Host once', async () => {
@@ -195,7 +234,7 @@ describe('the native HTTP listener', () => {
     assert.equal(addon.sent.length, 0);
     addon.request(2, ['POST', '/a'], ['Host', 'h']);
     const [rule] = addon.sent;
-    assert.equal(rule?.bytes.toString('latin1', 12), 'POST\0/a\0h\0\0\0Vary: Origin\r\n\0');
+    assert.equal(rule?.bytes.toString('latin1', RULE_WORDS), 'POST\0/a\0h\0\0\0Vary: Origin\r\n\0');
     addon.sent.length = 0;
     addon.event(ListenerEvent.Failed, 3, rule.bytes.readUInt32LE(4), failure(1, 'why'));
     assert.equal(addon.answers()[0]?.[2], 'Vary: Origin\r\n');
@@ -215,7 +254,7 @@ describe('the native HTTP listener', () => {
     assert.equal(rule?.value, 400);
     assert.equal(rule.bytes.readUInt32LE(), 0xffff_ffff);
     assert.equal(
-      rule.bytes.toString('latin1', 12),
+      rule.bytes.toString('latin1', RULE_WORDS),
       `GET\0/v2/health/ready\0h\0\0\0Retry-After: 1\r\n\0${JSON_TYPE}\0{"ready":false}`,
     );
   });
@@ -229,10 +268,10 @@ describe('the native HTTP listener', () => {
     addon.event(ListenerEvent.Failed, 2, route, refusal);
     const worded = [400 + ErrorCode.InvalidArgument, JSON_TYPE, '', 'why 0'];
     assert.deepEqual(addon.answers(), [worded]);
-    listener.routesChanged();
+    listener.routesChanged(undefined);
     addon.event(ListenerEvent.Failed, 3, route, refusal);
     assert.deepEqual(addon.answers(), [worded]);
-    listener.routesChanged();
+    listener.routesChanged(undefined);
     addon.event(ListenerEvent.Failed, 4, route, refusal);
     assert.deepEqual(addon.answers(), [[400, JSON_TYPE, '', '{"error":"why"}']]);
   });

@@ -35,6 +35,7 @@ function started() {
     { link: native.link, bodyBytesMax: 1_000_000, inflatedBytesMax: 1_000_000, held: UNCOUNTED },
     V1_PREDICT,
     HANDLE,
+    'm',
   );
   const exchange = new FakeExchange();
   const begin = (headers: Readonly<Record<string, string>> = {}): void => {

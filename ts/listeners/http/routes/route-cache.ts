@@ -1,6 +1,6 @@
 // Caches routes by method and path; the router is called once for each. Hot path; the listener's
 // thread.
-import type { Route, Router } from './listener.js';
+import type { Route, Router } from '../listener.js';
 
 const KEPT_ROUTES_MAX = 8192;
 const KEPT_METHODS_MAX = 16;
