@@ -58,11 +58,13 @@ class EndlessTest : public EngineTest {
     };
     return read(CLOCK_PROCESS_CPUTIME_ID) - read(CLOCK_THREAD_CPUTIME_ID);
   }
-  // Waits until the queue is empty and other threads used 30 ms: the model is running then.
+  // Waits until the queue is empty and other threads used 30 ms: the model is running then, or its
+  // run has ended.
   void wait_until_running(uint32_t handle) {
     while (model(handle).queue().size() != 0) std::this_thread::yield();
     const uint64_t until_ns = others_ns() + 30'000'000;
-    while (others_ns() < until_ns) std::this_thread::yield();
+    const uint64_t limit_ns = now_ns() + 5'000'000'000;
+    while (others_ns() < until_ns && now_ns() < limit_ns) std::this_thread::yield();
   }
   // Returns the code of the next completion.
   ErrorCode next_code(std::string* text_out = nullptr) {
