@@ -72,8 +72,8 @@ Engine::Engine(EngineOptions options)
 Engine::~Engine() {
   published()->models.each([](Model& model) { model.running().end_all(EndCause::Unloaded); });
   loads_.finish();
-  quiet_.finish();
   unloads_.finish();
+  quiet_.finish();
   quick_.finish();
   inflating_.finish();
   freeing_.finish();
