@@ -30,6 +30,7 @@ const TITLES = {
   shape: 'Shapes and slices',
   strings: 'Strings',
   features: 'Examples, tables, sparse and ragged tensors',
+  forests: 'Decision forests',
   trees: 'Boosted trees',
 };
 

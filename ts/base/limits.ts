@@ -161,6 +161,10 @@ export const CHECKPOINT_SLICES_MAX = 16_384;
 export const CHECKPOINT_STRINGS_MAX = 16_777_216;
 /** Nodes of a boosted trees estimator's ensemble. */
 export const TREE_NODES_MAX = 4_194_304;
+/** Levels of a tree of TensorFlow Decision Forests: ONNX Runtime reads trees by recursion. */
+export const FOREST_DEPTH_MAX = 512;
+/** Categories of all sets that the conditions of a decision forest test: a byte each. */
+export const FOREST_SET_BYTES_MAX = 268_435_456;
 /** A tensor's rank; TensorFlow's own limit. */
 export const TENSORFLOW_RANK_MAX = 254;
 

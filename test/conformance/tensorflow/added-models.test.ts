@@ -1,9 +1,9 @@
 // Models whose goldens are made separately: CTC decoders, networks whose convolutions and pools are
-// rewritten, Keras models saved in every way, and estimators of TensorFlow 1.15 and 2.8 (current
-// TensorFlow has none). They are imported, loaded into Serval's engine and called, also by Classify
-// and Regress. SERVAL_DECODER_GOLDENS, SERVAL_WINDOW_GOLDENS, SERVAL_KERAS_GOLDENS,
-// SERVAL_ESTIMATORS_1_GOLDENS, SERVAL_ESTIMATORS_2_GOLDENS: the golden folders; the fixture scripts
-// make those that are not set.
+// rewritten, Keras models saved in every way, models of TensorFlow Decision Forests, and estimators
+// of TensorFlow 1.15 and 2.8 (current TensorFlow has none). They are imported, loaded into Serval's
+// engine and called, also by Classify and Regress. SERVAL_DECODER_GOLDENS, SERVAL_WINDOW_GOLDENS,
+// SERVAL_KERAS_GOLDENS, SERVAL_FOREST_GOLDENS, SERVAL_ESTIMATORS_1_GOLDENS,
+// SERVAL_ESTIMATORS_2_GOLDENS: the golden folders; the fixture scripts make those that are not set.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { blockedText } from '../../../ts/importers/run/imported-spec.js';
@@ -23,6 +23,7 @@ const SETS = {
   decoders: 2,
   windows: 3,
   keras: 38,
+  forests: 58,
   'estimators 1.15': 5,
   'estimators 2.8': 8,
 } as const;

@@ -25,7 +25,7 @@ const FOLDERS = {
   client: ['core', 'rest', 'node', 'grpc', '.'],
   config: ['values', { apart: ['observation', 'peers'] }, '.'],
   importers: [
-    { apart: ['onnx', 'plan'] },
+    { apart: ['onnx', 'plan', 'ydf'] },
     { apart: ['tensorflow', 'spark', 'mleap', 'pmml', 'boosters'] },
     'run',
   ],

@@ -3,6 +3,7 @@
 // tensorflow/core/framework and protobuf (graph, meta_graph, function, tensor .proto).
 
 import type { Dtype } from '../../model/datatype.js';
+import type { Ensemble } from '../ydf/ensemble.js';
 
 export type { Dtype };
 
@@ -257,6 +258,13 @@ export interface TableContents {
   readonly values: Tensor;
 }
 
+/** A model of Yggdrasil Decision Forests, loaded from asset files. */
+export interface LoadedForest {
+  readonly ensemble: Ensemble;
+  /** YDF's general engine runs it, which also knows the leaves, but adds in doubles. */
+  readonly isGeneral: boolean;
+}
+
 /**
  * The state after restore and init, as in a session. Keys are names of resource nodes of the
  * flattened main graph (VarHandleOp, Variable, VariableV2, HashTableV2 ...).
@@ -268,6 +276,7 @@ export interface Initialised {
   readonly blobs: ReadonlyMap<string, Uint8Array>;
   /** Streams of quantiles: the boundaries of each feature's buckets (boosted trees). */
   readonly quantiles: ReadonlyMap<string, readonly Tensor[]>;
+  readonly forests: ReadonlyMap<string, LoadedForest>;
   readonly warnings: readonly string[];
 }
 

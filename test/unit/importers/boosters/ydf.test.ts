@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { ErrorCode, ServalError } from '../../../../ts/base/errors.js';
 import { importYdf, lowerParts } from '../../../../ts/importers/boosters/ydf/index.js';
-import { averagePathLength } from '../../../../ts/importers/boosters/ydf/leaves.js';
+import { averagePathLength } from '../../../../ts/importers/ydf/leaves.js';
 import { LOSS, NODE, TASK } from '../../../../ts/protobuf/generated/yggdrasil-fields.js';
 import { tempFolder } from '../../temp-folder.js';
 import { runPlan } from '../plan/run-plan.js';

@@ -2,7 +2,7 @@
 // pure. Source: YDF's serving/decision_forest/decision_forest_serving.cc (Activation...),
 // model/isolation_forest/isolation_forest.cc, port/python/ydf/model/generic_model.py
 // (predict_class).
-import { LOSS, TASK } from '../../../protobuf/generated/yggdrasil-fields.js';
+import { TASK } from '../../../protobuf/generated/yggdrasil-fields.js';
 import {
   call,
   columnRef,
@@ -14,12 +14,11 @@ import { cast, float, greatestOf } from '../../plan/xgboost/scores.js';
 import { addClassLabel } from '../classes.js';
 import { exponential } from '../functions.js';
 import { addOutput, MARGIN, PREDICT } from '../outputs.js';
-import { averagePathLength } from './leaves.js';
-import type { Ensemble } from './sums.js';
+import type { Ensemble } from '../../ydf/ensemble.js';
+import { averagePathLength } from '../../ydf/leaves.js';
+import { linkOf, POISSON_MAX } from '../../ydf/link.js';
 
 const PLACE = 'answers';
-/** YDF's bounds of the logarithm of a Poisson prediction. */
-const POISSON_MAX = 19;
 
 const isNan = (of: Expression): Expression => call('sql.isnan', of);
 
@@ -59,44 +58,26 @@ export function addAnswers(
   addClassLabel(builder, number, labels, PLACE);
 }
 
-/** Losses whose predictions are the sums. */
-const SUMS: ReadonlySet<number> = new Set([
-  ...[LOSS.SQUARED_ERROR, LOSS.MEAN_AVERAGE_ERROR],
-  ...[LOSS.LAMBDA_MART_NDCG5, LOSS.LAMBDA_MART_NDCG, LOSS.XE_NDCG_MART],
-]);
-const LOGISTIC: ReadonlySet<number> = new Set([
-  ...[LOSS.BINOMIAL_LOG_LIKELIHOOD, LOSS.BINARY_FOCAL_LOSS],
-]);
-
 /** Errors: RangeError: the loss is not supported. */
 function answersOf(
   builder: PlanBuilder,
-  { header, trees }: Ensemble,
+  ensemble: Ensemble,
   margins: readonly Expression[],
 ): readonly Expression[] {
-  if (header.name === 'RANDOM_FOREST') {
-    const isClasses = header.task === TASK.CLASSIFICATION;
-    return isClasses ? margins.map((margin) => clamped(margin, 0, 1)) : margins;
+  switch (linkOf(ensemble)) {
+    case 'none':
+      return margins;
+    case 'share':
+      return margins.map((margin) => clamped(margin, 0, 1));
+    case 'anomaly':
+      return margins.map((margin) => anomalyScore(margin, ensemble.trees.rowsPerTree));
+    case 'sigmoid':
+      return margins.map(sigmoid);
+    case 'exponential':
+      return margins.map((margin) => power(clamped(margin, -POISSON_MAX, POISSON_MAX)));
+    case 'softmax':
+      return softmax(builder, margins);
   }
-  if (header.name === 'ISOLATION_FOREST') {
-    return margins.map((margin) => anomalyScore(margin, trees.rowsPerTree));
-  }
-  const { loss } = trees;
-  const isKnown =
-    SUMS.has(loss) ||
-    LOGISTIC.has(loss) ||
-    loss === LOSS.POISSON ||
-    loss === LOSS.MULTINOMIAL_LOG_LIKELIHOOD;
-  if (!isKnown) {
-    const [name = String(loss)] = Object.entries(LOSS).find(([, one]) => one === loss) ?? [];
-    throw new RangeError(`the loss ${name} is not supported`);
-  }
-  if (trees.outputsLogits || SUMS.has(loss)) return margins;
-  if (LOGISTIC.has(loss)) return margins.map(sigmoid);
-  if (loss === LOSS.POISSON) {
-    return margins.map((margin) => power(clamped(margin, -POISSON_MAX, POISSON_MAX)));
-  }
-  return softmax(builder, margins);
 }
 
 /** 1 / (1 + e^-x), each step in floats. */

@@ -11,7 +11,7 @@ import {
 } from '../../plan/builder.js';
 import { COLUMN_TYPE } from '../../../protobuf/generated/yggdrasil-fields.js';
 import { checkFeatures, shownCategories } from '../features.js';
-import type { DataColumn } from './messages.js';
+import { type DataColumn, isNumerical } from '../../ydf/messages.js';
 
 /** A column that trees read. */
 export interface Feature {
@@ -38,9 +38,6 @@ const CATEGORIES_MAX = 2 ** 24;
 const TYPE_NAMES: ReadonlyMap<number, string> = new Map(
   Object.entries(COLUMN_TYPE).map(([name, number]) => [number, name]),
 );
-
-export const isNumerical = ({ type }: DataColumn): boolean =>
-  type === COLUMN_TYPE.NUMERICAL || type === COLUMN_TYPE.DISCRETIZED_NUMERICAL;
 
 /** Errors: RangeError: too many features, one that does not exist or has an unsupported type. */
 export function ydfFields(

@@ -8,8 +8,9 @@ import {
   type PlanBuilder,
 } from '../../plan/builder.js';
 import { float } from '../../plan/xgboost/scores.js';
-import { type Feature, isNumerical } from './fields.js';
-import type { ObliqueTest } from './nodes.js';
+import { isNumerical } from '../../ydf/messages.js';
+import type { Feature } from './fields.js';
+import { checkOblique, type ObliqueTest } from '../../ydf/nodes.js';
 
 const PLACE = 'oblique splits';
 /** Sums of one model: each is a column, which all rows compute. */
@@ -42,8 +43,9 @@ export function projections(
     filled.set(key, column);
     return columnRef(column);
   };
-  return ({ attributes, weights, replacements }) => {
-    checkLengths(attributes, weights, replacements);
+  return (test) => {
+    checkOblique(test);
+    const { attributes, weights, replacements } = test;
     const key = JSON.stringify([attributes, weights, replacements]);
     const known = sums.get(key);
     if (known !== undefined) return known;
@@ -58,17 +60,4 @@ export function projections(
     sums.set(key, column);
     return column;
   };
-}
-
-function checkLengths(
-  { length }: readonly number[],
-  weights: readonly number[],
-  replacements: readonly number[],
-): void {
-  const isReplaced = replacements.length === length || replacements.length === 0;
-  if (length > 0 && weights.length === length && isReplaced) return;
-  throw new RangeError(
-    `an oblique condition has ${length} attributes, ${weights.length} weights and ` +
-      `${replacements.length} na_replacements`,
-  );
 }

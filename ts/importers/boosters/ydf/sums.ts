@@ -1,6 +1,5 @@
 // The sums of YDF's trees, in floats and in YDF's own order. Importer's worker thread; pure.
-// Source: YDF's serving/decision_forest/decision_forest_serving.cc, register_engines.cc,
-// quick_scorer_extended.cc.
+// Source: YDF's serving/decision_forest/decision_forest_serving.cc.
 import { TASK } from '../../../protobuf/generated/yggdrasil-fields.js';
 import {
   call,
@@ -13,28 +12,14 @@ import {
 import { addForest, type ForestOptions } from '../../plan/forest.js';
 import { vectorElement } from '../../plan/ops/vectors.js';
 import { cast, float } from '../../plan/xgboost/scores.js';
+import { type Ensemble, initialOf, isLocal, isQuick } from '../../ydf/ensemble.js';
+import { dividedLeaves, wholeLeaves } from '../../ydf/leaves.js';
+import { type GrownTrees, type ObliqueTest, someTrees } from '../../ydf/nodes.js';
 import type { Feature } from './fields.js';
-import { dividedLeaves, type RawLeaves, wholeLeaves } from './leaves.js';
-import type { DataColumn, ModelHeader, TreesHeader } from './messages.js';
-import { type GrownTrees, type ObliqueTest, someTrees, widestOf } from './nodes.js';
 import { projections } from './oblique.js';
-import { forestParts, hasBit } from './trees.js';
-
-/** A model as its files have it. */
-export interface Ensemble {
-  readonly header: ModelHeader;
-  readonly columns: readonly DataColumn[];
-  readonly trees: TreesHeader;
-  readonly grown: GrownTrees;
-  readonly leaves: RawLeaves;
-  /** The classes' texts, of a model that classifies. */
-  readonly classes: readonly (string | undefined)[];
-}
+import { forestParts } from './trees.js';
 
 const PLACE = 'trees';
-/** Trees with at most this number of leaves are summed from the initial prediction on. */
-const QUICK_LEAVES_MAX = 64;
-const QUICK_TREES_MAX = 65_535;
 
 interface SumOptions {
   readonly start?: number;
@@ -140,35 +125,4 @@ function averages(sums: TreeSums, ensemble: Ensemble): readonly Expression[] {
   return sumsOf(wholeLeaves(leaves, isFloat), isFloat).map((sum) =>
     cast(call('sql.divide', sum, constant(leaves.divisor)), 'float'),
   );
-}
-
-/**
- * Whether a missing category or flag goes another way than the most frequent one. YDF's fast
- * engines do not run such models, and its slow one adds in doubles.
- */
-function isLocal({ grown, columns }: Ensemble): boolean {
-  return grown.conditions.some(({ attribute, passesMissing, test }) => {
-    const { mostFrequent = 0, isMostlyTrue = true } = columns[attribute] ?? {};
-    if (test.kind === 'true') return isMostlyTrue !== passesMissing;
-    if (test.kind === 'elements') return test.elements.includes(mostFrequent) !== passesMissing;
-    return test.kind === 'bitmap' && hasBit(test.bitmap, mostFrequent) !== passesMissing;
-  });
-}
-
-/** The initial prediction of each score. */
-function initialOf({ header, trees, classes }: Ensemble): readonly number[] {
-  const { initial, treesPerIteration } = trees;
-  const isMany = header.task === TASK.CLASSIFICATION && classes.length !== 2;
-  const expected = isMany ? classes.length : 1;
-  if (initial.length === expected && treesPerIteration === expected && expected > 0) return initial;
-  throw new RangeError(
-    `expected ${expected} initial predictions and trees for each iteration, got ` +
-      `${initial.length} and ${treesPerIteration}`,
-  );
-}
-
-/** YDF has a faster way for small trees, which adds in another order than its general one. */
-function isQuick({ grown }: Ensemble): boolean {
-  if (grown.roots.length > QUICK_TREES_MAX || widestOf(grown) > QUICK_LEAVES_MAX) return false;
-  return grown.conditions.every(({ test }) => test.kind !== 'oblique' && test.kind !== 'missing');
 }

@@ -4,8 +4,10 @@
 import { COLUMN_TYPE } from '../../../protobuf/generated/yggdrasil-fields.js';
 import type { Column } from '../../plan/builder.js';
 import { type ForestOptions, TreeMissing, TreeTest } from '../../plan/forest.js';
-import { type Feature, isNumerical } from './fields.js';
-import type { GrownTrees, NodeCondition, ObliqueTest } from './nodes.js';
+import { elementsOf } from '../../ydf/ensemble.js';
+import { isNumerical } from '../../ydf/messages.js';
+import type { GrownTrees, NodeCondition, ObliqueTest } from '../../ydf/nodes.js';
+import type { Feature } from './fields.js';
 
 export type ForestParts = Pick<
   ForestOptions,
@@ -115,8 +117,7 @@ function testOf({ attribute, test }: NodeCondition, context: Context): NodeTest 
     case 'elements':
     case 'bitmap': {
       fits(spec.type === COLUMN_TYPE.CATEGORICAL);
-      const members = test.kind === 'bitmap' ? elementsOf(test.bitmap, feature) : test.elements;
-      return inSet(column(), feature, members, context.sets);
+      return inSet(column(), feature, elementsOf(test, spec), context.sets);
     }
   }
 }
@@ -130,14 +131,10 @@ function below(column: number, threshold: number): NodeTest {
 /** A set without unknown categories: where they pass, it has those that do not. */
 function inSet(
   column: number,
-  { spec, positions }: Feature,
+  { positions }: Feature,
   elements: readonly number[],
   sets: Sets,
 ): NodeTest {
-  const strange = elements.find((element) => element < 0 || element >= spec.categories);
-  if (strange !== undefined) {
-    throw new RangeError(`feature '${spec.name}': category ${strange} does not exist`);
-  }
   const passesLeft = positions === undefined || !elements.includes(0);
   if (positions === undefined) {
     for (const element of elements) sets.members.push(element);
@@ -149,24 +146,6 @@ function inSet(
   }
   sets.offsets.push(sets.members.length);
   return { column, threshold: sets.offsets.length - 2, test: TreeTest.InSet, passesLeft };
-}
-
-function elementsOf(bitmap: Uint8Array, { spec }: Feature): readonly number[] {
-  const expected = Math.ceil(spec.categories / 8);
-  if (bitmap.length !== expected) {
-    throw new RangeError(
-      `feature '${spec.name}': expected a bitmap of ${expected} bytes, got ${bitmap.length}`,
-    );
-  }
-  const elements: number[] = [];
-  for (let element = 0; element < spec.categories; element += 1) {
-    if (hasBit(bitmap, element)) elements.push(element);
-  }
-  return elements;
-}
-
-export function hasBit(bitmap: Uint8Array, bit: number): boolean {
-  return (((bitmap[bit >> 3] ?? 0) >> (bit & 7)) & 1) === 1;
 }
 
 function columnOf(read: ReadColumns, { column, words }: Feature): number {

@@ -49,6 +49,7 @@ import { STRIDED_SLICE } from './shape/strided-slice.js';
 import { STRINGS } from './strings/index.js';
 import { IMAGE_BYTES } from './image-bytes/index.js';
 import { FEATURES } from './features/index.js';
+import { FORESTS } from './forests/index.js';
 import { BOOSTED_TREES } from './trees/boosted.js';
 import { CONV } from './conv/conv.js';
 import { TRANSPOSED_CONV } from './conv/transposed.js';
@@ -122,6 +123,7 @@ export const OPERATORS: Operators = withComplex({
   ...IMAGE_BYTES,
   ...FEATURES,
   ...BOOSTED_TREES,
+  ...FORESTS,
   ...CONV,
   ...TRANSPOSED_CONV,
   ...POOL,

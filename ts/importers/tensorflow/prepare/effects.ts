@@ -33,6 +33,7 @@ const EFFECTS = new Set([
   'TreeEnsembleDeserialize',
   'CreateTreeVariable',
   'TreeDeserialize',
+  'SimpleMLLoadModelFromPathWithHandle',
 ]);
 // Excludes ScatterNd itself, TensorScatter* and the like.
 const EFFECT_FAMILIES =

@@ -7,6 +7,7 @@ import type {
   FlatGraph,
   FlatNode,
   Initialised,
+  LoadedForest,
   LoadedGraph,
   PreparedModel,
   Ref,
@@ -136,6 +137,7 @@ class Initialising {
     const tables = new Map<string, TableContents>();
     const blobs = new Map<string, Uint8Array>();
     const quantiles = new Map<string, readonly Tensor[]>();
+    const forests = new Map<string, LoadedForest>();
     const byTable = new Map<string, TableContents>();
     for (const node of this.#resources()) {
       const id = resourceId(node);
@@ -145,13 +147,15 @@ class Initialising {
       if (blob !== undefined) blobs.set(node.name, blob);
       const boundaries = this.#state.quantiles.get(id);
       if (boundaries !== undefined) quantiles.set(node.name, boundaries);
+      const forest = this.#state.forests.get(id);
+      if (forest !== undefined) forests.set(node.name, forest);
       const table = this.#state.tables.get(id);
       if (table === undefined || !table.isInitialised) continue;
       const contents = byTable.get(id) ?? table.contents();
       byTable.set(id, contents);
       tables.set(node.name, contents);
     }
-    return { variables, tables, blobs, quantiles };
+    return { variables, tables, blobs, quantiles, forests };
   }
 
   #warn(text: string): void {

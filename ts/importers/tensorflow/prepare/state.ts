@@ -1,11 +1,11 @@
 // State that a session would have while a model is restored and initialised: variables, tables and
 // other resources, each by the identity that its nodes share. Importer's worker thread. Source:
 // tensorflow/core/framework/resource_mgr (container and shared name).
-import type { FlatNode, Tensor } from '../types.js';
+import type { FlatNode, LoadedForest, Tensor } from '../types.js';
 import { textAttribute } from './attributes.js';
 import type { HashTable } from './hash-table.js';
 
-export type ResourceKind = 'variable' | 'table' | 'blob' | 'quantiles';
+export type ResourceKind = 'variable' | 'table' | 'blob' | 'quantiles' | 'forest';
 
 const KINDS: Readonly<Record<string, ResourceKind>> = {
   Variable: 'variable',
@@ -27,6 +27,7 @@ const KINDS: Readonly<Record<string, ResourceKind>> = {
   BoostedTreesQuantileStreamResourceHandleOp: 'quantiles',
   DecisionTreeEnsembleResourceHandleOp: 'blob',
   DecisionTreeResourceHandleOp: 'blob',
+  SimpleMLCreateModelResource: 'forest',
 };
 
 /** The kind of resource that a node creates; undefined for other nodes. */
@@ -65,6 +66,7 @@ export class SessionState {
   readonly blobs = new Map<string, Uint8Array>();
   /** Bucket boundaries of each feature. */
   readonly quantiles = new Map<string, readonly Tensor[]>();
+  readonly forests = new Map<string, LoadedForest>();
   readonly spoiled = new Map<string, Failure>();
 
   spoil(id: string, failure: Failure): void {
@@ -72,6 +74,7 @@ export class SessionState {
     this.tables.delete(id);
     this.blobs.delete(id);
     this.quantiles.delete(id);
+    this.forests.delete(id);
     this.spoiled.set(id, failure);
   }
 

@@ -13,7 +13,12 @@ import { numbersTensor } from '../../../../../ts/importers/tensorflow/lower/tens
 import type { TensorValue, Value } from '../../../../../ts/importers/tensorflow/lower/values.js';
 import { WeightStore } from '../../../../../ts/importers/tensorflow/lower/weights.js';
 import { OPERATORS } from '../../../../../ts/importers/tensorflow/ops/index.js';
-import type { Attribute, Dtype, Shape } from '../../../../../ts/importers/tensorflow/types.js';
+import type {
+  Attribute,
+  Dtype,
+  Initialised,
+  Shape,
+} from '../../../../../ts/importers/tensorflow/types.js';
 
 /** A tensor that is unknown, or known only in some integers. */
 export function tensor(
@@ -42,6 +47,7 @@ export function lowerOne(
   op: string,
   inputs: readonly Value[],
   attributes: Readonly<Record<string, Attribute>> = {},
+  forests: Initialised['forests'] = new Map(),
 ): Lowered {
   const builder = new GraphBuilder(new ModelBuild(new WeightStore('')));
   const warnings: string[] = [];
@@ -67,6 +73,7 @@ export function lowerOne(
         tables: new Map(),
         blobs: new Map(),
         quantiles: new Map(),
+        forests,
         warnings: [],
       },
       warn: (text) => warnings.push(text),

@@ -2,6 +2,7 @@
 import type { Kernels } from '../interpreter.js';
 import { ARRAY_KERNELS } from './arrays.js';
 import { CONTROL_FLOW_KERNELS } from './control-flow.js';
+import { FOREST_KERNELS } from './forests.js';
 import { MATH_KERNELS } from './math.js';
 import { RANDOM_KERNELS } from './random.js';
 import { RESTORE_KERNELS } from './restore.js';
@@ -13,6 +14,7 @@ import { VARIABLE_KERNELS } from './variables.js';
 export const KERNELS: Kernels = {
   ...ARRAY_KERNELS,
   ...CONTROL_FLOW_KERNELS,
+  ...FOREST_KERNELS,
   ...MATH_KERNELS,
   ...RANDOM_KERNELS,
   ...RESTORE_KERNELS,

@@ -40,8 +40,33 @@ const asString: Kernel = (call) => {
   return [stringsTensor(input.shape, texts.map(bytesOfLatin1))];
 };
 
+/** Patterns that are plain texts, with an optional end of the text. */
+const PLAIN_PATTERN = /^([\w\-/ ]+)(\$?)$/;
+
+const replace: Kernel = (call) => {
+  const input = tensorInput(call, 0);
+  const { attributes } = call.node;
+  const pattern = textAttribute(attributes, 'pattern');
+  const [, found, end] = PLAIN_PATTERN.exec(pattern) ?? [];
+  const rewrite = textAttribute(attributes, 'rewrite');
+  if (found === undefined || rewrite.includes('\\')) {
+    throw modelInvalid(`the pattern ${JSON.stringify(pattern)} is not supported while loading`);
+  }
+  const isGlobal = attributeOf(attributes, 'replace_global', 'bool') ?? true;
+  const expression = new RegExp(`${found}${end ?? ''}`, isGlobal ? 'g' : '');
+  const texts = stringsOf(input).map((bytes) => {
+    call.session.spend(bytes.length);
+    return bytesOfLatin1(latin1(bytes).replace(expression, () => rewrite));
+  });
+  return [stringsTensor(input.shape, texts)];
+};
+
 function bytesOfLatin1(text: string): Uint8Array {
   return new Uint8Array(Buffer.from(text, 'latin1'));
 }
 
-export const STRING_KERNELS: Kernels = { StringJoin: join, AsString: asString };
+export const STRING_KERNELS: Kernels = {
+  StringJoin: join,
+  AsString: asString,
+  StaticRegexReplace: replace,
+};

@@ -7,7 +7,7 @@ import {
   ARCHIVE_RATIO_MAX,
   BOOSTER_BYTES_MAX,
   TREE_NODES_MAX,
-} from '../../../base/limits.js';
+} from '../../base/limits.js';
 import {
   CONDITION,
   CONTAINS_BITMAP_CONDITION,
@@ -21,8 +21,8 @@ import {
   NODE_CONDITION,
   NODE_REGRESSOR_OUTPUT,
   OBLIQUE_CONDITION,
-} from '../../../protobuf/generated/yggdrasil-fields.js';
-import { WireReader } from '../../../protobuf/reader.js';
+} from '../../protobuf/generated/yggdrasil-fields.js';
+import { WireReader } from '../../protobuf/reader.js';
 import { doubles, float, floats, int32s } from './messages.js';
 
 /** A value passes if this is true of it. */
@@ -41,6 +41,17 @@ export interface ObliqueTest {
   readonly threshold: number;
   /** Empty: a missing value makes the condition missing. */
   readonly replacements: readonly number[];
+}
+
+/** Errors: RangeError: lists of different lengths. */
+export function checkOblique({ attributes, weights, replacements }: ObliqueTest): void {
+  const { length } = attributes;
+  const isReplaced = replacements.length === length || replacements.length === 0;
+  if (length > 0 && weights.length === length && isReplaced) return;
+  throw new RangeError(
+    `an oblique condition has ${length} attributes, ${weights.length} weights and ` +
+      `${replacements.length} na_replacements`,
+  );
 }
 
 export interface NodeCondition {

@@ -15,9 +15,9 @@ import {
   RANDOM_FOREST_HEADER,
   TASK,
   VOCAB_VALUE,
-} from '../../../protobuf/generated/yggdrasil-fields.js';
-import { MAP_ENTRY } from '../../../protobuf/generated/map-entry-fields.js';
-import { WireReader } from '../../../protobuf/reader.js';
+} from '../../protobuf/generated/yggdrasil-fields.js';
+import { MAP_ENTRY } from '../../protobuf/generated/map-entry-fields.js';
+import { WireReader } from '../../protobuf/reader.js';
 
 /** The content of header.pb. */
 export interface ModelHeader {
@@ -45,6 +45,9 @@ export interface DataColumn {
   /** For boolean columns: whether at least half of the training rows were true. */
   readonly isMostlyTrue: boolean;
 }
+
+export const isNumerical = ({ type }: DataColumn): boolean =>
+  type === COLUMN_TYPE.NUMERICAL || type === COLUMN_TYPE.DISCRETIZED_NUMERICAL;
 
 /** The members that the headers of all kinds of trees have, and those of each. */
 export interface TreesHeader {

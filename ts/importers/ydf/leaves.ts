@@ -1,7 +1,7 @@
 // The numbers that the leaves of YDF's trees add to a prediction. Importer's worker thread; pure.
 // Source: YDF's serving/decision_forest/decision_forest.cc (SetLeaf...), model/isolation_forest/
 // isolation_forest.cc (PreissAveragePathLength).
-import { TASK } from '../../../protobuf/generated/yggdrasil-fields.js';
+import { TASK } from '../../protobuf/generated/yggdrasil-fields.js';
 import type { ModelHeader, TreesHeader } from './messages.js';
 import type { Leaf } from './nodes.js';
 
@@ -16,6 +16,8 @@ export interface RawLeaves {
   /** `width` numbers for each leaf. */
   readonly numbers: readonly number[];
   readonly width: number;
+  /** For two classes, of which `numbers` has the second: the first one's numbers. */
+  readonly firsts: readonly number[];
   /** The divisor of each leaf's numbers; empty: 1. */
   readonly totals: readonly number[];
   /** The divisor of the sum: the count of trees that are averaged. */
@@ -27,6 +29,14 @@ export function dividedLeaves({ numbers, width, totals, divisor }: RawLeaves): F
   return Float64Array.from(numbers, (number, at) =>
     fround(number / ((totals[Math.floor(at / width)] ?? 1) * divisor)),
   );
+}
+
+/** The numbers of both classes, if there are two. */
+export function unfolded(leaves: RawLeaves): RawLeaves {
+  const { firsts, numbers } = leaves;
+  if (firsts.length === 0) return leaves;
+  const both = numbers.flatMap((number, at) => [firsts[at] ?? 0, number]);
+  return { ...leaves, numbers: both, width: 2, firsts: [] };
 }
 
 /** Not divided by the count of trees. `isFloat`: rounded to floats. */
@@ -45,12 +55,12 @@ export function leafValues(
   trees: TreesHeader,
   classes: number,
 ): LeafValues {
-  const [numbers, totals]: [number[], number[]] = [[], []];
+  const [numbers, totals, firsts]: [number[], number[], number[]] = [[], [], []];
   const fill = (
     addLeaf: (leaf: Leaf, depth: number) => void,
     divisor: number,
     width = 1,
-  ): LeafValues => ({ addLeaf, values: { numbers, width, totals, divisor } });
+  ): LeafValues => ({ addLeaf, values: { numbers, width, firsts, totals, divisor } });
   const missing = (): never => {
     throw new RangeError('a leaf has no output of the kind that the task needs');
   };
@@ -65,7 +75,10 @@ export function leafValues(
     const width = classes === 2 ? 1 : classes;
     if (classes < 1) throw new RangeError('the label has no classes');
     const add = (leaf: Leaf): void => {
-      totals.push(addVotes(leaf, trees.winnerTakesAll, classes, numbers));
+      const votes: number[] = [];
+      totals.push(addVotes(leaf, trees.winnerTakesAll, classes, votes));
+      if (classes === 2) firsts.push(votes.shift() ?? 0);
+      for (const vote of votes) numbers.push(vote);
     };
     return fill(add, trees.trees, width);
   }
@@ -84,22 +97,18 @@ function unsupported(task: number): RangeError {
   return new RangeError(`the task ${name} is not supported`);
 }
 
-/**
- * One number for the second of two classes, otherwise one for each class. Returns what they are
- * divided by.
- */
+/** One number for each class. Returns what they are divided by. */
 function addVotes(
   { top = 0, counts = [], sum = 0 }: Leaf,
   winnerTakesAll: boolean,
   classes: number,
   into: number[],
 ): number {
-  const first = classes === 2 ? 2 : 1;
   if (winnerTakesAll) {
     if (!(top >= 1 && top <= classes)) {
       throw new RangeError(`a leaf's class ${top} is not from 1 to ${classes}`);
     }
-    for (let at = first; at <= classes; at += 1) into.push(at === top ? 1 : 0);
+    for (let at = 1; at <= classes; at += 1) into.push(at === top ? 1 : 0);
     return 1;
   }
   if (counts.length !== classes + 1 || !(sum > 0)) {
@@ -108,7 +117,7 @@ function addVotes(
         `and ${sum}`,
     );
   }
-  for (let at = first; at <= classes; at += 1) into.push(counts[at] ?? 0);
+  for (let at = 1; at <= classes; at += 1) into.push(counts[at] ?? 0);
   return sum;
 }
 
