@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -58,6 +59,7 @@ struct ModelSpec {
   Signature null_signature;
   std::vector<EnsembleStep> ensemble;  // the steps of an ensemble
   Signature ensemble_signature;
+  std::optional<SequenceSpec> sequence;  // its requests are parts of sequences
 };
 
 }  // namespace serval

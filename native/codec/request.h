@@ -44,6 +44,18 @@ struct SchedulePolicy {
   uint64_t timeout_us = 0;  // 0 = the model's default
 };
 
+// A request's parameters sequence_id, sequence_start and sequence_end, as far as they are right:
+// only a model with sequences reports wrong ones. Source: Triton's sequence extension, which takes
+// the ids 0 and "" as none.
+struct SequenceParameters {
+  enum class Id : uint8_t { None, Number, Text, Wrong };
+  Id id = Id::None;
+  bool start = false, end = false;
+  bool wrong_start = false, wrong_end = false;  // not a boolean
+  uint64_t number = 0;
+  std::string_view text;
+};
+
 // Options of a request to a tabular model, besides its outputs.
 struct TableOptions {
   bool null_for_invalid = false;  // parameter on_invalid: "null"
@@ -67,6 +79,7 @@ struct DecodedRequest {
   // engine.
   std::vector<OutputPlace> places;
   TableOptions table;
+  SequenceParameters sequence;
   // For a tabular model: omitted fields that only some outputs need, see
   // TableSchema::output_fields.
   std::vector<uint32_t> left_out;
@@ -80,6 +93,7 @@ struct DecodedRequest {
     shared.clear();
     places.clear();
     table = {};
+    sequence = {};
     left_out.clear();
   }
 };

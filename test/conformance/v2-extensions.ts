@@ -9,6 +9,8 @@ export const V2_EXTENSIONS: readonly string[] = [
   'model_repository(unload_dependents)',
   'parameters',
   'schedule_policy',
+  'sequence',
+  'sequence(string_id)',
   'statistics',
   'tabular_v1',
   'trace',

@@ -66,6 +66,15 @@ struct EnsembleLinkBuilder;
 struct EnsembleStep;
 struct EnsembleStepBuilder;
 
+struct SequenceControl;
+struct SequenceControlBuilder;
+
+struct SequenceState;
+struct SequenceStateBuilder;
+
+struct SequenceSpec;
+struct SequenceSpecBuilder;
+
 struct ModelSpec;
 struct ModelSpecBuilder;
 
@@ -1643,6 +1652,332 @@ inline flatbuffers::Offset<EnsembleStep> CreateEnsembleStepDirect(
       outputs__);
 }
 
+struct SequenceControl FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef SequenceControlBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_INPUT = 4,
+    VT_SIGNAL = 6,
+    VT_DATATYPE = 8,
+    VT_OFF = 10,
+    VT_ON = 12
+  };
+  const flatbuffers::String *input() const {
+    return GetPointer<const flatbuffers::String *>(VT_INPUT);
+  }
+  serval::fb::SequenceSignal signal() const {
+    return static_cast<serval::fb::SequenceSignal>(GetField<uint8_t>(VT_SIGNAL, 0));
+  }
+  serval::fb::DType datatype() const {
+    return static_cast<serval::fb::DType>(GetField<uint8_t>(VT_DATATYPE, 0));
+  }
+  const flatbuffers::Vector<uint8_t> *off() const {
+    return GetPointer<const flatbuffers::Vector<uint8_t> *>(VT_OFF);
+  }
+  const flatbuffers::Vector<uint8_t> *on() const {
+    return GetPointer<const flatbuffers::Vector<uint8_t> *>(VT_ON);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyOffsetRequired(verifier, VT_INPUT) &&
+           verifier.VerifyString(input()) &&
+           VerifyField<uint8_t>(verifier, VT_SIGNAL, 1) &&
+           VerifyField<uint8_t>(verifier, VT_DATATYPE, 1) &&
+           VerifyOffset(verifier, VT_OFF) &&
+           verifier.VerifyVector(off()) &&
+           VerifyOffset(verifier, VT_ON) &&
+           verifier.VerifyVector(on()) &&
+           verifier.EndTable();
+  }
+};
+
+struct SequenceControlBuilder {
+  typedef SequenceControl Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_input(flatbuffers::Offset<flatbuffers::String> input) {
+    fbb_.AddOffset(SequenceControl::VT_INPUT, input);
+  }
+  void add_signal(serval::fb::SequenceSignal signal) {
+    fbb_.AddElement<uint8_t>(SequenceControl::VT_SIGNAL, static_cast<uint8_t>(signal), 0);
+  }
+  void add_datatype(serval::fb::DType datatype) {
+    fbb_.AddElement<uint8_t>(SequenceControl::VT_DATATYPE, static_cast<uint8_t>(datatype), 0);
+  }
+  void add_off(flatbuffers::Offset<flatbuffers::Vector<uint8_t>> off) {
+    fbb_.AddOffset(SequenceControl::VT_OFF, off);
+  }
+  void add_on(flatbuffers::Offset<flatbuffers::Vector<uint8_t>> on) {
+    fbb_.AddOffset(SequenceControl::VT_ON, on);
+  }
+  explicit SequenceControlBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<SequenceControl> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<SequenceControl>(end);
+    fbb_.Required(o, SequenceControl::VT_INPUT);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<SequenceControl> CreateSequenceControl(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    flatbuffers::Offset<flatbuffers::String> input = 0,
+    serval::fb::SequenceSignal signal = serval::fb::SequenceSignal::Start,
+    serval::fb::DType datatype = serval::fb::DType::Invalid,
+    flatbuffers::Offset<flatbuffers::Vector<uint8_t>> off = 0,
+    flatbuffers::Offset<flatbuffers::Vector<uint8_t>> on = 0) {
+  SequenceControlBuilder builder_(_fbb);
+  builder_.add_on(on);
+  builder_.add_off(off);
+  builder_.add_input(input);
+  builder_.add_datatype(datatype);
+  builder_.add_signal(signal);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<SequenceControl> CreateSequenceControlDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    const char *input = nullptr,
+    serval::fb::SequenceSignal signal = serval::fb::SequenceSignal::Start,
+    serval::fb::DType datatype = serval::fb::DType::Invalid,
+    const std::vector<uint8_t> *off = nullptr,
+    const std::vector<uint8_t> *on = nullptr) {
+  auto input__ = input ? _fbb.CreateString(input) : 0;
+  auto off__ = off ? _fbb.CreateVector<uint8_t>(*off) : 0;
+  auto on__ = on ? _fbb.CreateVector<uint8_t>(*on) : 0;
+  return serval::fb::CreateSequenceControl(
+      _fbb,
+      input__,
+      signal,
+      datatype,
+      off__,
+      on__);
+}
+
+struct SequenceState FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef SequenceStateBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_INPUT = 4,
+    VT_OUTPUT = 6,
+    VT_DATATYPE = 8,
+    VT_DIMS = 10,
+    VT_INITIAL = 12
+  };
+  const flatbuffers::String *input() const {
+    return GetPointer<const flatbuffers::String *>(VT_INPUT);
+  }
+  const flatbuffers::String *output() const {
+    return GetPointer<const flatbuffers::String *>(VT_OUTPUT);
+  }
+  serval::fb::DType datatype() const {
+    return static_cast<serval::fb::DType>(GetField<uint8_t>(VT_DATATYPE, 0));
+  }
+  const flatbuffers::Vector<int64_t> *dims() const {
+    return GetPointer<const flatbuffers::Vector<int64_t> *>(VT_DIMS);
+  }
+  const flatbuffers::Vector<uint8_t> *initial() const {
+    return GetPointer<const flatbuffers::Vector<uint8_t> *>(VT_INITIAL);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyOffsetRequired(verifier, VT_INPUT) &&
+           verifier.VerifyString(input()) &&
+           VerifyOffsetRequired(verifier, VT_OUTPUT) &&
+           verifier.VerifyString(output()) &&
+           VerifyField<uint8_t>(verifier, VT_DATATYPE, 1) &&
+           VerifyOffset(verifier, VT_DIMS) &&
+           verifier.VerifyVector(dims()) &&
+           VerifyOffset(verifier, VT_INITIAL) &&
+           verifier.VerifyVector(initial()) &&
+           verifier.EndTable();
+  }
+};
+
+struct SequenceStateBuilder {
+  typedef SequenceState Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_input(flatbuffers::Offset<flatbuffers::String> input) {
+    fbb_.AddOffset(SequenceState::VT_INPUT, input);
+  }
+  void add_output(flatbuffers::Offset<flatbuffers::String> output) {
+    fbb_.AddOffset(SequenceState::VT_OUTPUT, output);
+  }
+  void add_datatype(serval::fb::DType datatype) {
+    fbb_.AddElement<uint8_t>(SequenceState::VT_DATATYPE, static_cast<uint8_t>(datatype), 0);
+  }
+  void add_dims(flatbuffers::Offset<flatbuffers::Vector<int64_t>> dims) {
+    fbb_.AddOffset(SequenceState::VT_DIMS, dims);
+  }
+  void add_initial(flatbuffers::Offset<flatbuffers::Vector<uint8_t>> initial) {
+    fbb_.AddOffset(SequenceState::VT_INITIAL, initial);
+  }
+  explicit SequenceStateBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<SequenceState> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<SequenceState>(end);
+    fbb_.Required(o, SequenceState::VT_INPUT);
+    fbb_.Required(o, SequenceState::VT_OUTPUT);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<SequenceState> CreateSequenceState(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    flatbuffers::Offset<flatbuffers::String> input = 0,
+    flatbuffers::Offset<flatbuffers::String> output = 0,
+    serval::fb::DType datatype = serval::fb::DType::Invalid,
+    flatbuffers::Offset<flatbuffers::Vector<int64_t>> dims = 0,
+    flatbuffers::Offset<flatbuffers::Vector<uint8_t>> initial = 0) {
+  SequenceStateBuilder builder_(_fbb);
+  builder_.add_initial(initial);
+  builder_.add_dims(dims);
+  builder_.add_output(output);
+  builder_.add_input(input);
+  builder_.add_datatype(datatype);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<SequenceState> CreateSequenceStateDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    const char *input = nullptr,
+    const char *output = nullptr,
+    serval::fb::DType datatype = serval::fb::DType::Invalid,
+    const std::vector<int64_t> *dims = nullptr,
+    const std::vector<uint8_t> *initial = nullptr) {
+  auto input__ = input ? _fbb.CreateString(input) : 0;
+  auto output__ = output ? _fbb.CreateString(output) : 0;
+  auto dims__ = dims ? _fbb.CreateVector<int64_t>(*dims) : 0;
+  auto initial__ = initial ? _fbb.CreateVector<uint8_t>(*initial) : 0;
+  return serval::fb::CreateSequenceState(
+      _fbb,
+      input__,
+      output__,
+      datatype,
+      dims__,
+      initial__);
+}
+
+struct SequenceSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef SequenceSpecBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_STRATEGY = 4,
+    VT_IDLE_US = 6,
+    VT_SLOTS = 8,
+    VT_ROWS_MIN = 10,
+    VT_CONTROLS = 12,
+    VT_STATES = 14
+  };
+  serval::fb::SequenceStrategy strategy() const {
+    return static_cast<serval::fb::SequenceStrategy>(GetField<uint8_t>(VT_STRATEGY, 0));
+  }
+  uint64_t idle_us() const {
+    return GetField<uint64_t>(VT_IDLE_US, 0);
+  }
+  uint32_t slots() const {
+    return GetField<uint32_t>(VT_SLOTS, 0);
+  }
+  uint32_t rows_min() const {
+    return GetField<uint32_t>(VT_ROWS_MIN, 0);
+  }
+  const flatbuffers::Vector<flatbuffers::Offset<serval::fb::SequenceControl>> *controls() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<serval::fb::SequenceControl>> *>(VT_CONTROLS);
+  }
+  const flatbuffers::Vector<flatbuffers::Offset<serval::fb::SequenceState>> *states() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<serval::fb::SequenceState>> *>(VT_STATES);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyField<uint8_t>(verifier, VT_STRATEGY, 1) &&
+           VerifyField<uint64_t>(verifier, VT_IDLE_US, 8) &&
+           VerifyField<uint32_t>(verifier, VT_SLOTS, 4) &&
+           VerifyField<uint32_t>(verifier, VT_ROWS_MIN, 4) &&
+           VerifyOffset(verifier, VT_CONTROLS) &&
+           verifier.VerifyVector(controls()) &&
+           verifier.VerifyVectorOfTables(controls()) &&
+           VerifyOffset(verifier, VT_STATES) &&
+           verifier.VerifyVector(states()) &&
+           verifier.VerifyVectorOfTables(states()) &&
+           verifier.EndTable();
+  }
+};
+
+struct SequenceSpecBuilder {
+  typedef SequenceSpec Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_strategy(serval::fb::SequenceStrategy strategy) {
+    fbb_.AddElement<uint8_t>(SequenceSpec::VT_STRATEGY, static_cast<uint8_t>(strategy), 0);
+  }
+  void add_idle_us(uint64_t idle_us) {
+    fbb_.AddElement<uint64_t>(SequenceSpec::VT_IDLE_US, idle_us, 0);
+  }
+  void add_slots(uint32_t slots) {
+    fbb_.AddElement<uint32_t>(SequenceSpec::VT_SLOTS, slots, 0);
+  }
+  void add_rows_min(uint32_t rows_min) {
+    fbb_.AddElement<uint32_t>(SequenceSpec::VT_ROWS_MIN, rows_min, 0);
+  }
+  void add_controls(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::SequenceControl>>> controls) {
+    fbb_.AddOffset(SequenceSpec::VT_CONTROLS, controls);
+  }
+  void add_states(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::SequenceState>>> states) {
+    fbb_.AddOffset(SequenceSpec::VT_STATES, states);
+  }
+  explicit SequenceSpecBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<SequenceSpec> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<SequenceSpec>(end);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<SequenceSpec> CreateSequenceSpec(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    serval::fb::SequenceStrategy strategy = serval::fb::SequenceStrategy::Direct,
+    uint64_t idle_us = 0,
+    uint32_t slots = 0,
+    uint32_t rows_min = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::SequenceControl>>> controls = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::SequenceState>>> states = 0) {
+  SequenceSpecBuilder builder_(_fbb);
+  builder_.add_idle_us(idle_us);
+  builder_.add_states(states);
+  builder_.add_controls(controls);
+  builder_.add_rows_min(rows_min);
+  builder_.add_slots(slots);
+  builder_.add_strategy(strategy);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<SequenceSpec> CreateSequenceSpecDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    serval::fb::SequenceStrategy strategy = serval::fb::SequenceStrategy::Direct,
+    uint64_t idle_us = 0,
+    uint32_t slots = 0,
+    uint32_t rows_min = 0,
+    const std::vector<flatbuffers::Offset<serval::fb::SequenceControl>> *controls = nullptr,
+    const std::vector<flatbuffers::Offset<serval::fb::SequenceState>> *states = nullptr) {
+  auto controls__ = controls ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::SequenceControl>>(*controls) : 0;
+  auto states__ = states ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::SequenceState>>(*states) : 0;
+  return serval::fb::CreateSequenceSpec(
+      _fbb,
+      strategy,
+      idle_us,
+      slots,
+      rows_min,
+      controls__,
+      states__);
+}
+
 struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef ModelSpecBuilder Builder;
   enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
@@ -1682,7 +2017,8 @@ struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_RETRY = 70,
     VT_ENSEMBLE = 72,
     VT_ENSEMBLE_SIGNATURE = 74,
-    VT_RESPONSE_CACHE = 76
+    VT_RESPONSE_CACHE = 76,
+    VT_SEQUENCE = 78
   };
   const flatbuffers::String *name() const {
     return GetPointer<const flatbuffers::String *>(VT_NAME);
@@ -1795,6 +2131,9 @@ struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   bool response_cache() const {
     return GetField<uint8_t>(VT_RESPONSE_CACHE, 0) != 0;
   }
+  const serval::fb::SequenceSpec *sequence() const {
+    return GetPointer<const serval::fb::SequenceSpec *>(VT_SEQUENCE);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyOffsetRequired(verifier, VT_NAME) &&
@@ -1865,6 +2204,8 @@ struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyOffset(verifier, VT_ENSEMBLE_SIGNATURE) &&
            verifier.VerifyTable(ensemble_signature()) &&
            VerifyField<uint8_t>(verifier, VT_RESPONSE_CACHE, 1) &&
+           VerifyOffset(verifier, VT_SEQUENCE) &&
+           verifier.VerifyTable(sequence()) &&
            verifier.EndTable();
   }
 };
@@ -1984,6 +2325,9 @@ struct ModelSpecBuilder {
   void add_response_cache(bool response_cache) {
     fbb_.AddElement<uint8_t>(ModelSpec::VT_RESPONSE_CACHE, static_cast<uint8_t>(response_cache), 0);
   }
+  void add_sequence(flatbuffers::Offset<serval::fb::SequenceSpec> sequence) {
+    fbb_.AddOffset(ModelSpec::VT_SEQUENCE, sequence);
+  }
   explicit ModelSpecBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -2035,10 +2379,12 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpec(
     bool retry = false,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::EnsembleStep>>> ensemble = 0,
     flatbuffers::Offset<serval::fb::Signature> ensemble_signature = 0,
-    bool response_cache = false) {
+    bool response_cache = false,
+    flatbuffers::Offset<serval::fb::SequenceSpec> sequence = 0) {
   ModelSpecBuilder builder_(_fbb);
   builder_.add_null_delay_us(null_delay_us);
   builder_.add_version(version);
+  builder_.add_sequence(sequence);
   builder_.add_ensemble_signature(ensemble_signature);
   builder_.add_ensemble(ensemble);
   builder_.add_server_options(server_options);
@@ -2115,7 +2461,8 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpecDirect(
     bool retry = false,
     const std::vector<flatbuffers::Offset<serval::fb::EnsembleStep>> *ensemble = nullptr,
     flatbuffers::Offset<serval::fb::Signature> ensemble_signature = 0,
-    bool response_cache = false) {
+    bool response_cache = false,
+    flatbuffers::Offset<serval::fb::SequenceSpec> sequence = 0) {
   auto name__ = name ? _fbb.CreateString(name) : 0;
   auto backend__ = backend ? _fbb.CreateString(backend) : 0;
   auto path__ = path ? _fbb.CreateString(path) : 0;
@@ -2171,7 +2518,8 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpecDirect(
       retry,
       ensemble__,
       ensemble_signature,
-      response_cache);
+      response_cache,
+      sequence);
 }
 
 struct ProviderNodes FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {

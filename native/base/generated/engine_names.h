@@ -804,6 +804,72 @@ inline const char *EnumNameGraphUse(GraphUse e) {
   return EnumNamesGraphUse()[index];
 }
 
+enum class SequenceStrategy : uint8_t {
+  Direct = 0,
+  Oldest = 1,
+  MIN = Direct,
+  MAX = Oldest
+};
+
+inline const SequenceStrategy (&EnumValuesSequenceStrategy())[2] {
+  static const SequenceStrategy values[] = {
+    SequenceStrategy::Direct,
+    SequenceStrategy::Oldest
+  };
+  return values;
+}
+
+inline const char * const *EnumNamesSequenceStrategy() {
+  static const char * const names[3] = {
+    "Direct",
+    "Oldest",
+    nullptr
+  };
+  return names;
+}
+
+inline const char *EnumNameSequenceStrategy(SequenceStrategy e) {
+  if (flatbuffers::IsOutRange(e, SequenceStrategy::Direct, SequenceStrategy::Oldest)) return "";
+  const size_t index = static_cast<size_t>(e);
+  return EnumNamesSequenceStrategy()[index];
+}
+
+enum class SequenceSignal : uint8_t {
+  Start = 0,
+  Ready = 1,
+  End = 2,
+  Id = 3,
+  MIN = Start,
+  MAX = Id
+};
+
+inline const SequenceSignal (&EnumValuesSequenceSignal())[4] {
+  static const SequenceSignal values[] = {
+    SequenceSignal::Start,
+    SequenceSignal::Ready,
+    SequenceSignal::End,
+    SequenceSignal::Id
+  };
+  return values;
+}
+
+inline const char * const *EnumNamesSequenceSignal() {
+  static const char * const names[5] = {
+    "Start",
+    "Ready",
+    "End",
+    "Id",
+    nullptr
+  };
+  return names;
+}
+
+inline const char *EnumNameSequenceSignal(SequenceSignal e) {
+  if (flatbuffers::IsOutRange(e, SequenceSignal::Start, SequenceSignal::Id)) return "";
+  const size_t index = static_cast<size_t>(e);
+  return EnumNamesSequenceSignal()[index];
+}
+
 enum class MissingPart : uint8_t {
   Model = 0,
   Version = 1,

@@ -159,6 +159,62 @@ void each_member(const Table& from, EnsembleStep& to, Visit visit) {
   visit(from.outputs(), to.outputs);
 }
 
+// An input that the server fills.
+struct SequenceControl {
+  std::string input;
+  fb::SequenceSignal signal = fb::SequenceSignal::Start;
+  fb::DType datatype = fb::DType::Invalid;
+  std::vector<uint8_t> off;  // the element if the signal is off; not for Id
+  std::vector<uint8_t> on;
+};
+
+template <typename Table, typename Visit>
+void each_member(const Table& from, SequenceControl& to, Visit visit) {
+  visit(from.input(), to.input);
+  visit(from.signal(), to.signal);
+  visit(from.datatype(), to.datatype);
+  visit(from.off(), to.off);
+  visit(from.on(), to.on);
+}
+
+// An output that becomes an input of the sequence's next request.
+struct SequenceState {
+  std::string input;
+  std::string output;
+  fb::DType datatype = fb::DType::Invalid;
+  std::vector<int64_t> dims;  // of the initial value, without the batch dim
+  std::vector<uint8_t> initial;  // its elements in V2's binary form; empty = zeros or empty texts
+};
+
+template <typename Table, typename Visit>
+void each_member(const Table& from, SequenceState& to, Visit visit) {
+  visit(from.input(), to.input);
+  visit(from.output(), to.output);
+  visit(from.datatype(), to.datatype);
+  visit(from.dims(), to.dims);
+  visit(from.initial(), to.initial);
+}
+
+// Triton's sequence_batching. Batches have the sizes of ModelSpec.batch.
+struct SequenceSpec {
+  fb::SequenceStrategy strategy = fb::SequenceStrategy::Direct;
+  uint64_t idle_us = 0;  // a sequence without a request for this long ends
+  uint32_t slots = 0;  // Oldest: sequences that have a slot, per instance
+  uint32_t rows_min = 0;  // Direct: a batch of fewer rows waits for batch.delay_us
+  std::vector<SequenceControl> controls;
+  std::vector<SequenceState> states;
+};
+
+template <typename Table, typename Visit>
+void each_member(const Table& from, SequenceSpec& to, Visit visit) {
+  visit(from.strategy(), to.strategy);
+  visit(from.idle_us(), to.idle_us);
+  visit(from.slots(), to.slots);
+  visit(from.rows_min(), to.rows_min);
+  visit(from.controls(), to.controls);
+  visit(from.states(), to.states);
+}
+
 // The number of a graph's nodes that a provider runs, by ONNX Runtime's name for it.
 struct ProviderNodes {
   std::string provider;

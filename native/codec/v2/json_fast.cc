@@ -211,8 +211,36 @@ enum : uint32_t {
   kRequestParameters = 8,
   kBinaryOutput = 16,
   kPriority = 32,
-  kTimeout = 64
+  kTimeout = 64,
+  kSequenceId = 128,
+  kSequenceStart = 256,
+  kSequenceEnd = 512
 };
+
+// Reads a parameter of a sequence. Wrong kinds are left to the plain decoder.
+const char* read_sequence_parameter(std::string_view key, const char* p, Request& request,
+                                    uint32_t& seen) {
+  FastBody& body = request.body;
+  SequenceParameters& sequence = request.out.sequence;
+  if (key == kSequenceIdKey) {
+    if (!mark(seen, kSequenceId)) return nullptr;
+    if (*p == '"') {
+      p = read_string(p, body, sequence.text);
+      if (!sequence.text.empty()) sequence.id = SequenceParameters::Id::Text;
+      return p;
+    }
+    p = read_integer<uint64_t>(p, body.end, sequence.number);
+    if (sequence.number != 0) sequence.id = SequenceParameters::Id::Number;
+    return p;
+  }
+  if (key == kSequenceStartKey) {
+    return mark(seen, kSequenceStart) ? read_bool(p, body, sequence.start) : nullptr;
+  }
+  if (key == kSequenceEndKey) {
+    return mark(seen, kSequenceEnd) ? read_bool(p, body, sequence.end) : nullptr;
+  }
+  return skip_parameter(key, p, body);
+}
 
 // Only checks the form of priority and timeout: peek_v2_schedule() reads them.
 const char* read_request_parameter(std::string_view key, const char* p, Request& request,
@@ -222,7 +250,7 @@ const char* read_request_parameter(std::string_view key, const char* p, Request&
     return mark(seen, kBinaryOutput) ? read_bool(p, body, request.binary_by_default) : nullptr;
   }
   const bool priority = key == kPriorityKey;
-  if (!priority && key != kTimeoutKey) return skip_parameter(key, p, body);
+  if (!priority && key != kTimeoutKey) return read_sequence_parameter(key, p, request, seen);
   uint64_t unused = 0;
   const bool fresh = mark(seen, priority ? kPriority : kTimeout);
   return fresh ? read_integer<uint64_t>(p, body.end, unused) : nullptr;

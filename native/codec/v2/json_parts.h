@@ -46,6 +46,10 @@ Status read_binary_section(const Signature& signature, std::span<const BinaryInp
 // Request parameters that place a request in the queue.
 inline constexpr std::string_view kPriorityKey = "priority";
 inline constexpr std::string_view kTimeoutKey = "timeout";
+// Request parameters of a sequence.
+inline constexpr std::string_view kSequenceIdKey = "sequence_id";
+inline constexpr std::string_view kSequenceStartKey = "sequence_start";
+inline constexpr std::string_view kSequenceEndKey = "sequence_end";
 
 // Parses `text`, a JSON value, as a whole number of 0 or more. False: it is something else, or over
 // 64 bits.

@@ -74,6 +74,8 @@ class PlainRequest {
   Status read_output_parameters(const Member& given, const std::string& where,
                                 ListedOutput& output);
   Status read_parameters(const Member& given, bool& binary_by_default);
+  // Reads the parameters sequence_id, _start and _end.
+  Status read_sequence(std::span<const Member> given);
   // Reads a whole number of `least` or more.
   Status read_whole(const Member& member, const std::string& where, uint64_t least, uint64_t& out);
   Status read_flag(const Member& member, const std::string& where, bool& out);
@@ -319,17 +321,44 @@ Status PlainRequest::read_output_parameters(const Member& given, const std::stri
 // Reads the request's own parameters; only checks priority and timeout, which peek_v2_schedule()
 // reads.
 Status PlainRequest::read_parameters(const Member& given, bool& binary_by_default) {
-  std::array<Member, 3> wanted = {{{"binary_data_output"}, {kPriorityKey}, {kTimeoutKey}}};
+  std::array<Member, 6> wanted = {{{"binary_data_output"},
+                                   {kPriorityKey},
+                                   {kTimeoutKey},
+                                   {kSequenceIdKey},
+                                   {kSequenceStartKey},
+                                   {kSequenceEndKey}}};
   const std::string where = "parameters";
   Status status = parameters(given.value, where, wanted);
   if (status.ok() && wanted[0].given()) {
     status = read_flag(wanted[0], where, binary_by_default);
   }
-  for (size_t i = 1; i < wanted.size() && status.ok(); ++i) {
+  for (size_t i = 1; i < 3 && status.ok(); ++i) {
     uint64_t unused = 0;
     if (wanted[i].given()) status = read_whole(wanted[i], where, 0, unused);
   }
-  return status;
+  return status.ok() ? read_sequence({&wanted[3], 3}) : std::move(status);
+}
+
+Status PlainRequest::read_sequence(std::span<const Member> given) {
+  using Id = SequenceParameters::Id;
+  SequenceParameters& sequence = out_.sequence;
+  const auto flag = [](const Member& member, bool& value, bool& wrong) {
+    if (!member.given()) return;
+    value = member.kind() == JsonKind::True;
+    wrong = !value && member.kind() != JsonKind::False;
+  };
+  flag(given[1], sequence.start, sequence.wrong_start);
+  flag(given[2], sequence.end, sequence.wrong_end);
+  if (!given[0].given()) return {};
+  if (given[0].kind() == JsonKind::String) {
+    if (!string_of(given[0].value, arena_, sequence.text)) return no_memory();
+    if (!sequence.text.empty()) sequence.id = Id::Text;
+    return {};
+  }
+  const bool whole = whole_number(given[0].value, sequence.number);
+  if (!whole) sequence.id = Id::Wrong;
+  else if (sequence.number != 0) sequence.id = Id::Number;
+  return {};
 }
 
 Status PlainRequest::read() {

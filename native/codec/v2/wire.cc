@@ -294,6 +294,7 @@ Status decode_wire_v2(Bytes message, const Signature& signature, const Limits& l
   if (Status status = decode_outputs(wire, signature, out); !status.ok()) return status;
   out.id = wire.id;
   out.has_id = !wire.id.empty();
+  out.sequence = wire.sequence;
   return {};
 }
 

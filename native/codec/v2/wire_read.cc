@@ -164,6 +164,7 @@ bool read_fields(const Walk& walk, Bytes message, WireRequest& out) {
       case bytes_tag(ModelInferRequest::kParameters):
         good = read_wire_parameter(field.bytes, walk.origin, walk.fault, parameter);
         out.schedule.take(parameter);
+        take_wire_sequence(parameter, out.sequence);
         out.has_parameters = true;
         break;
       case bytes_tag(ModelInferRequest::kInputs):
@@ -214,6 +215,27 @@ void WireShared::take(const WireParameter& parameter) {
   }
   given = static_cast<uint8_t>(given | which);
   wrong = static_cast<uint8_t>(good ? wrong & ~which : wrong | which);
+}
+
+void take_wire_sequence(const WireParameter& parameter, SequenceParameters& sequence) {
+  using Id = SequenceParameters::Id;
+  const std::string_view key = parameter.key;
+  if (!key.starts_with("sequence_")) return;
+  const bool is_flag = parameter.choice == InferParameter::kBoolParam;
+  if (key == "sequence_start") {
+    sequence.start = is_flag && parameter.value != 0;
+    sequence.wrong_start = !is_flag;
+  } else if (key == "sequence_end") {
+    sequence.end = is_flag && parameter.value != 0;
+    sequence.wrong_end = !is_flag;
+  } else if (key == "sequence_id") {
+    const bool is_text = parameter.choice == InferParameter::kStringParam;
+    const bool is_number = !is_text && wire_whole_number(parameter, sequence.number);
+    sequence.text = is_text ? parameter.text : std::string_view();
+    if (is_text) sequence.id = sequence.text.empty() ? Id::None : Id::Text;
+    else if (is_number) sequence.id = sequence.number == 0 ? Id::None : Id::Number;
+    else sequence.id = Id::Wrong;
+  }
 }
 
 bool wire_whole_number(const WireParameter& parameter, uint64_t& out) {

@@ -60,6 +60,10 @@ struct WireSchedule {
 // Errors: invalid_argument (one of the two is not a whole number of 0 or more).
 Status read_wire_schedule(const WireSchedule& wire, SchedulePolicy& out);
 
+// Applies a request's parameter to those of its sequence, if it is one of them; of duplicates the
+// last one counts.
+void take_wire_sequence(const WireParameter& parameter, SequenceParameters& sequence);
+
 // A tensor's location in shared memory: the parameters shared_memory_*.
 struct WireShared {
   enum Given : uint8_t { kNone = 0, kRegion = 1, kBytes = 2, kOffset = 4 };
@@ -97,6 +101,7 @@ struct WireOutput {
 struct WireRequest {
   std::string_view model_name, model_version, id;
   WireSchedule schedule;
+  SequenceParameters sequence;
   bool has_parameters = false;
   std::span<WireInput> inputs;                   // in wire order
   std::span<WireOutput> outputs;                 // in wire order

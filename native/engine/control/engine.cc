@@ -19,6 +19,7 @@
 #include "engine/model/serve.h"
 #include "engine/request/catch_exceptions.h"
 #include "engine/request/completion.h"
+#include "engine/sequence/loop.h"
 
 namespace serval {
 
@@ -218,6 +219,8 @@ ModelServices Engine::model_services() {
 Result<Engine::Loaded> Engine::make_loaded(const ModelSpec& spec) {
   Result<std::vector<std::shared_ptr<BackendModel>>> replicas = load_replicas(spec);
   if (!replicas.ok()) return std::move(replicas.error());
+  Status wrapped = add_sequences(spec, replicas.value());
+  if (!wrapped.ok()) return std::move(wrapped.error());
   const Status retries = check_retry(spec, replicas.value()[0]->info());
   if (!retries.ok()) return retries.error();
   Result<ModelShapes> shapes = ModelShapes::make(spec, replicas.value()[0]->info().signatures,
@@ -258,6 +261,7 @@ Result<std::shared_ptr<Model>> Engine::load_model(ModelSpec spec) {
   auto model =
       std::make_shared<Model>(handle, std::move(spec), std::move(replicas), std::move(shapes),
                               load_us, model_services(), std::move(finding));
+  set_sequence_loop(*model);
   std::lock_guard lock(mutex_);
   auto next = std::make_shared<Published>(*published_);
   model->trace_sampler().store(tracer_.sampler_of(model->spec().name));

@@ -161,6 +161,25 @@ void write_isolated_waits(const Published& published, MetricsWriter& writer) {
           [](Model& model) { return model.counters().retried.load(); });
 }
 
+// Writes the sequences of models that have some; nothing if there is no such model.
+void write_sequences(const std::vector<Model*>& models, MetricsWriter& writer) {
+  const auto gauge = [&](std::string_view name, std::string_view help, const auto& value) {
+    bool began = false;
+    for (const Model* model : models) {
+      if (model->loop() == nullptr) continue;
+      if (!std::exchange(began, true)) writer.family(name, "gauge", help);
+      writer.sample(name,
+                    metric_label("model", model->spec().name) + "," +
+                        metric_label("version", model->version_text()),
+                    uint64_t{value(*model->loop())});
+    }
+  };
+  gauge("serval_sequences_active", "Sequences that have a slot",
+        [](const RequestLoop& loop) { return loop.active(); });
+  gauge("serval_sequences_waiting", "Sequences that wait for a slot",
+        [](const RequestLoop& loop) { return loop.waiting(); });
+}
+
 // Writes the processes of isolated models, if there are or were any; a model on several devices has
 // one process per device. While a model is reloaded, two entries have the same name: the newer one
 // counts.
@@ -199,7 +218,8 @@ void write_isolated_metrics(const std::vector<IsolatedReading>& readings, Metric
 
 bool write_metrics(MetricsKind kind, const MetricsSources& from, ByteBuffer& out) {
   std::vector<ModelMetrics> models;
-  for (Model* model : counted_models(from.published)) {
+  const std::vector<Model*> counted = counted_models(from.published);
+  for (Model* model : counted) {
     ModelMetrics& one = models.emplace_back();
     one.name = model->spec().name;
     one.version = model->spec().version;
@@ -221,6 +241,7 @@ bool write_metrics(MetricsKind kind, const MetricsSources& from, ByteBuffer& out
   if (from.tracer.was_on()) write_trace_metrics(from.tracer, writer);
   write_isolated_metrics(processes, writer);
   write_isolated_waits(from.published, writer);
+  write_sequences(counted, writer);
   from.server_stats.write(writer);
   return written && writer.ok();
 }

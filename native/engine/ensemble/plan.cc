@@ -105,6 +105,9 @@ class Planner {
                 "', version " + step.model->version_text() + ")";
     step.is_queued = runs_in_queue(*step.model);
     if (step.model->is_absent()) return wrong(step.text + " is not loaded");
+    if (step.model->loop() != nullptr) {
+      return wrong(step.text + " has sequences, and the steps of an ensemble have no sequence_id");
+    }
     for (const EnsembleLink& link : spec_.ensemble[index].outputs) {
       const int output = signature_of(index).find_output(link.name);
       if (output < 0) {

@@ -43,10 +43,8 @@ void run_instance(Model& model, int index) {
   const std::string name = "sv-" + model.spec().name.substr(0, 9) + "-" + std::to_string(index);
   pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());
   const auto replica = static_cast<size_t>(index);
-  if (model.batcher() != nullptr) {
-    model.batcher()->run_instance(replica);
-    return;
-  }
+  if (model.batcher() != nullptr) return model.batcher()->run_instance(replica);
+  if (model.loop() != nullptr) return model.loop()->run_instance(replica);
   ServeMemory memory(model.services().budget);
   std::vector<Request*> late;
   for (;;) {

@@ -103,6 +103,16 @@ struct ModelServices {
   AbsentModels* absent = nullptr;           // of a model that is not loaded (absent.h), else null
 };
 
+// Runs the queued requests of a model whose requests depend on each other (engine/sequence).
+class RequestLoop {
+ public:
+  virtual ~RequestLoop() = default;
+  // Runs until the model's queue is closed, or needs one instance less. Thread: one instance's.
+  virtual void run_instance(size_t replica) = 0;
+  virtual size_t active() const = 0;   // sequences that have a slot; any thread
+  virtual size_t waiting() const = 0;  // sequences that wait for one; any thread
+};
+
 class Model final : public Timed, public EqualRequests {
  public:
   // `shapes`: made from the backend's signatures and the spec. `finding`: the result of
@@ -162,6 +172,9 @@ class Model final : public Timed, public EqualRequests {
   void wait_for_equal(Request& request);
   // Null if requests run one by one.
   Batcher* batcher() { return batcher_.get(); }
+  // Null if its requests are independent. Set before the first request.
+  RequestLoop* loop() const { return loop_.get(); }
+  void set_loop(std::unique_ptr<RequestLoop> loop) { loop_ = std::move(loop); }
   // Returns the rows of a request: the first dim of its first present input if that is the batch,
   // as it always is in a tabular model; else 1.
   uint32_t rows_of(std::span<const TensorView> inputs) const;
@@ -218,6 +231,7 @@ class Model final : public Timed, public EqualRequests {
   std::atomic<TraceSampler*> trace_sampler_{nullptr};
   std::unique_ptr<ModelCache> cache_;  // constant after construction
   std::unique_ptr<Batcher> batcher_;
+  std::unique_ptr<RequestLoop> loop_;
   // An instance's place, which determines its replica.
   struct Place {
     std::thread thread;

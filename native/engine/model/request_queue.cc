@@ -200,6 +200,14 @@ bool RequestQueue::release() {
   return true;
 }
 
+void RequestQueue::nudge() {
+  {
+    std::lock_guard lock(mutex_);
+    nudged_ = true;
+  }
+  ready_.notify_one();
+}
+
 bool RequestQueue::put_back(std::span<Request* const> requests) {
   {
     std::lock_guard lock(mutex_);
@@ -288,7 +296,8 @@ void RequestQueue::set_consumers(size_t max, std::chrono::nanoseconds idle) {
 bool RequestQueue::claim_consumer() {
   if (consumers_.load(std::memory_order_relaxed) >= consumers_max_) return false;
   std::lock_guard lock(mutex_);
-  if (closed_ || size_ <= waiting_ || consumers_ >= consumers_max_) return false;
+  const size_t work = size_ + size_t{nudged_};
+  if (closed_ || work <= waiting_ || consumers_ >= consumers_max_) return false;
   ++consumers_;
   ++starting_;
   return true;
@@ -315,7 +324,7 @@ bool RequestQueue::retire() {
 // Caller holds `lock` of mutex_. Waits as take() does; false: it has nothing to return but `late`.
 bool RequestQueue::wait_for_some(std::unique_lock<std::mutex>& lock, uint64_t until_ns,
                                  std::vector<Request*>& late) {
-  const auto some = [this] { return closed_ || (size_ != 0 && !held()); };
+  const auto some = [this] { return closed_ || nudged_ || (size_ != 0 && !held()); };
   if (some()) return true;
   const uint64_t end_ns =
       until_ns == kNever ? now_ns() + static_cast<uint64_t>(idle_.count()) : until_ns;
@@ -337,7 +346,9 @@ bool RequestQueue::wait_for_some(std::unique_lock<std::mutex>& lock, uint64_t un
 size_t RequestQueue::take(std::span<Request*> out, uint64_t until_ns, std::vector<Request*>& late) {
   std::unique_lock lock(mutex_);
   if (!wait_for_some(lock, until_ns, late)) return 0;
+  nudged_ = false;
   move_late(late);
+  if (held() && !closed_) return 0;  // it was nudged
   size_t count = 0;
   for (Level& level : levels_) {
     for (std::deque<Request*>* requests : {&level.waiting, &level.delayed}) {

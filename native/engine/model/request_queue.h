@@ -38,6 +38,8 @@ class RequestQueue {
     return push(request, true, limit_ns);
   }
   void notify() { ready_.notify_one(); }
+  // Makes one take() return, also without a request: a consumer's other work changed. Any thread.
+  void nudge();
 
   // Sets the limits of consumers, which start when they are needed and end when they are not: at
   // most `max` at a time, each until it has waited for `idle`. Call before the first request.
@@ -133,6 +135,7 @@ class RequestQueue {
   size_t timed_ = 0;               // guarded by mutex_: waiting requests with a time limit
   uint64_t earliest_ns_ = kNever;  // guarded by mutex_: no limit of a waiting request is earlier
   bool closed_ = false;            // guarded by mutex_
+  bool nudged_ = false;            // guarded by mutex_
   uint64_t process_wait_ns_ = 0;   // constant after start-up
   std::atomic<bool> held_{false};  // changed under mutex_
   uint64_t unserved_ns_ = kNever;  // guarded by mutex_: no wait_until_ns is earlier, while held_

@@ -15,8 +15,9 @@ from tritonclient.utils import InferenceServerException
 REPOSITORY = os.environ.get("SERVAL_REPOSITORY", "")
 WAIT_SECONDS = 60
 EXTENSIONS = {"classification", "model_repository", "schedule_policy", "model_configuration",
-              "binary_tensor_data", "parameters", "statistics", "logging", "trace"}
-NOT_YET = {"sequence", "system_shared_memory", "cuda_shared_memory"}
+              "binary_tensor_data", "parameters", "statistics", "logging", "trace",
+              "sequence", "sequence(string_id)"}
+NOT_YET = {"system_shared_memory", "cuda_shared_memory"}
 
 
 def metric(name, **labels):

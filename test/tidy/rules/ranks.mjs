@@ -26,6 +26,7 @@ const FOLDERS = {
     'watch',
     'observe',
     'model',
+    'sequence',
     'ensemble',
     'control',
     'lane',

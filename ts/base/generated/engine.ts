@@ -187,6 +187,12 @@ export type TimeoutAction = 'reject' | 'delay';
 /** Whether a model whose CUDA graphs cannot be recorded fails to load (Required) or runs without them. Known: it also runs without them if its inputs have free dims besides the batch. */
 export type GraphUse = 'required' | 'optional' | 'known';
 
+/** Direct: a sequence has a row of an instance's batches. Oldest: batches take the oldest requests. */
+export type SequenceStrategy = 'direct' | 'oldest';
+
+/** A signal about a request. Ready: its row has one. */
+export type SequenceSignal = 'start' | 'ready' | 'end' | 'id';
+
 export type MissingPart = 'model' | 'version' | 'label' | 'ready' | 'number' | 'int64' | 'signature';
 
 /** The ranks of an unchecked input that the operator after it accepts. */
@@ -351,6 +357,40 @@ export interface EnsembleStep {
   readonly outputs: readonly EnsembleLink[];
 }
 
+/** An input that the server fills. */
+export interface SequenceControl {
+  readonly input: string;
+  readonly signal: SequenceSignal;
+  readonly datatype: DType;
+  /** the element if the signal is off; not for Id */
+  readonly off: Uint8Array;
+  readonly on: Uint8Array;
+}
+
+/** An output that becomes an input of the sequence's next request. */
+export interface SequenceState {
+  readonly input: string;
+  readonly output: string;
+  readonly datatype: DType;
+  /** of the initial value, without the batch dim */
+  readonly dims: readonly number[];
+  /** its elements in V2's binary form; empty = zeros or empty texts */
+  readonly initial: Uint8Array;
+}
+
+/** Triton's sequence_batching. Batches have the sizes of ModelSpec.batch. */
+export interface SequenceSpec {
+  readonly strategy: SequenceStrategy;
+  /** a sequence without a request for this long ends */
+  readonly idleUs: number;
+  /** Oldest: sequences that have a slot, per instance */
+  readonly slots: number;
+  /** Direct: a batch of fewer rows waits for batch.delay_us */
+  readonly rowsMin: number;
+  readonly controls: readonly SequenceControl[];
+  readonly states: readonly SequenceState[];
+}
+
 /** A model to load. Paths are absolute. `backend` is "onnxruntime", "tabular" (path: a plan), "ensemble" or "null". */
 export interface ModelSpec {
   readonly name: string;
@@ -408,6 +448,8 @@ export interface ModelSpec {
   readonly ensembleSignature?: Signature;
   /** responses are cached, if the engine has a cache */
   readonly responseCache?: boolean;
+  /** its requests are parts of sequences */
+  readonly sequence?: SequenceSpec;
 }
 
 /** The number of a graph's nodes that a provider runs, by ONNX Runtime's name for it. */

@@ -16,7 +16,7 @@ export const TRITON_FIELDS: FieldTable = {
     batch_input: RAGGED,
     batch_output: RAGGED,
     ...works('optimization', 'dynamic_batching'),
-    sequence_batching: notYet('sequences and their state are not supported yet', true),
+    ...works('sequence_batching'),
     ...works('ensemble_scheduling', 'instance_group', 'default_model_filename'),
     cc_model_filenames: noEffect('the file does not depend on the compute capability'),
     metric_tags: noEffect('metrics have the labels model and version'),
@@ -86,6 +86,44 @@ export const TRITON_FIELDS: FieldTable = {
     'default_priority_level',
     'default_queue_policy',
     'priority_queue_policy',
+  ),
+  ModelSequenceBatching: {
+    ...works('direct', 'oldest', 'max_sequence_idle_microseconds', 'control_input', 'state'),
+    iterative_sequence: notYet('a request that runs several times is not supported yet'),
+  },
+  'ModelSequenceBatching.StrategyDirect': works(
+    'max_queue_delay_microseconds',
+    'minimum_slot_utilization',
+  ),
+  'ModelSequenceBatching.StrategyOldest': works(
+    'max_candidate_sequences',
+    'preferred_batch_size',
+    'max_queue_delay_microseconds',
+    'preserve_ordering',
+  ),
+  'ModelSequenceBatching.ControlInput': {
+    ...works('name'),
+    control: worksBut('one control for each input'),
+  },
+  'ModelSequenceBatching.Control': works(
+    'kind',
+    'int32_false_true',
+    'fp32_false_true',
+    'bool_false_true',
+    'data_type',
+  ),
+  'ModelSequenceBatching.State': {
+    ...works('input_name', 'output_name', 'data_type', 'dims'),
+    initial_state: worksBut('at most one; without it the state begins with zeros'),
+    use_same_buffer_for_input_output: noEffect('a state is copied after each run'),
+    use_growable_memory: noEffect('a state has the memory that its shape needs'),
+  },
+  'ModelSequenceBatching.InitialState': works(
+    'data_type',
+    'dims',
+    'zero_data',
+    'data_file',
+    'name',
   ),
   ModelQueuePolicy: works(
     'timeout_action',

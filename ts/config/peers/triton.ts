@@ -205,7 +205,7 @@ const DEVICES: readonly PeerFlag[] = [
   noEffect(
     'cuda-virtual-address-size',
     'DEVICE:BYTES',
-    'it sets the size of sequence state; sequences are refused',
+    'the state of a sequence has the memory that its shape needs',
   ),
   noEffect('min-supported-compute-capability', 'N', 'ONNX Runtime determines the supported GPUs'),
   noEffect('buffer-manager-thread-count', 'N', "tensors are read from the request's memory"),

@@ -16,6 +16,10 @@ const TIMEOUT_ACTION: readonly string[] = ['reject', 'delay'];
 
 const GRAPH_USE: readonly string[] = ['required', 'optional', 'known'];
 
+const SEQUENCE_STRATEGY: readonly string[] = ['direct', 'oldest'];
+
+const SEQUENCE_SIGNAL: readonly string[] = ['start', 'ready', 'end', 'id'];
+
 const MISSING_PART: readonly string[] = ['model', 'version', 'label', 'ready', 'number', 'int64', 'signature'];
 
 export const RANK_RULE: FlatTable<engine.RankRule> = { name: 'RankRule', members: [
@@ -131,6 +135,31 @@ export const ENSEMBLE_STEP: FlatTable<engine.EnsembleStep> = { name: 'EnsembleSt
   { name: 'outputs', kind: ENSEMBLE_LINK, many: true },
 ] };
 
+export const SEQUENCE_CONTROL: FlatTable<engine.SequenceControl> = { name: 'SequenceControl', members: [
+  { name: 'input', kind: 'string' },
+  { name: 'signal', kind: SEQUENCE_SIGNAL },
+  { name: 'datatype', kind: DTYPE },
+  { name: 'off', kind: 'bytes' },
+  { name: 'on', kind: 'bytes' },
+] };
+
+export const SEQUENCE_STATE: FlatTable<engine.SequenceState> = { name: 'SequenceState', members: [
+  { name: 'input', kind: 'string' },
+  { name: 'output', kind: 'string' },
+  { name: 'datatype', kind: DTYPE },
+  { name: 'dims', kind: 'long', many: true },
+  { name: 'initial', kind: 'bytes' },
+] };
+
+export const SEQUENCE_SPEC: FlatTable<engine.SequenceSpec> = { name: 'SequenceSpec', members: [
+  { name: 'strategy', kind: SEQUENCE_STRATEGY },
+  { name: 'idleUs', kind: 'ulong' },
+  { name: 'slots', kind: 'uint' },
+  { name: 'rowsMin', kind: 'uint' },
+  { name: 'controls', kind: SEQUENCE_CONTROL, many: true },
+  { name: 'states', kind: SEQUENCE_STATE, many: true },
+] };
+
 export const MODEL_SPEC: FlatTable<engine.ModelSpec> = { name: 'ModelSpec', members: [
   { name: 'name', kind: 'string' },
   { name: 'version', kind: 'decimal', optional: true },
@@ -169,6 +198,7 @@ export const MODEL_SPEC: FlatTable<engine.ModelSpec> = { name: 'ModelSpec', memb
   { name: 'ensemble', kind: ENSEMBLE_STEP, many: true, optional: true },
   { name: 'ensembleSignature', kind: SIGNATURE, optional: true },
   { name: 'responseCache', kind: 'bool', optional: true },
+  { name: 'sequence', kind: SEQUENCE_SPEC, optional: true },
 ] };
 
 export const PROVIDER_NODES: FlatTable<engine.ProviderNodes> = { name: 'ProviderNodes', members: [

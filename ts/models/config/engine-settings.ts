@@ -22,6 +22,7 @@ import { read } from '../../protobuf/schema.js';
 import type { MessageValue } from '../../protobuf/schema.js';
 import { isFil } from './boosters/fil.js';
 import { isEnsemble } from './ensembles/steps.js';
+import { sequenceSettings, type InitialStates } from './sequences/settings.js';
 import { optionName } from './runtime-options.js';
 import { ANY_ROWS, isTrue, parameter } from './parameters.js';
 import { NULL_BACKEND } from './triton-checks.js';
@@ -49,12 +50,14 @@ const ALL_OPTIMIZATIONS = 99;
 
 /**
  * `config` has been checked. `labels`: labels per output. `defaultMaxBatchSize`: maximum batch rows
- * when the configuration leaves inputs, outputs and max_batch_size to the model.
+ * when the configuration leaves inputs, outputs and max_batch_size to the model. `states`: initial
+ * states from files.
  */
 export function engineSettings(
   config: TritonConfig,
   labels: ReadonlyMap<string, readonly string[]>,
   defaultMaxBatchSize = 0,
+  states: InitialStates = new Map(),
 ): Partial<ModelSpec> {
   const isNull = read.text(config, 'backend') === NULL_BACKEND;
   if (isEnsemble(config)) return ensembleSettings(config, labels);
@@ -66,6 +69,7 @@ export function engineSettings(
     // The engine has an input for each feature, which it also reads from one matrix.
     ...(isFil(config) ? { inputs: [] } : {}),
     ...(isTrue(parameter(config, 'extended_v2')) ? { extendedV2: true } : {}),
+    ...sequenceSettings(config, states),
     ...cacheSettings(config),
     ...isolationSettings(config),
     ...(isTrue(parameter(config, 'serval.retry')) ? { retry: true } : {}),

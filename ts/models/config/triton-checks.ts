@@ -12,6 +12,7 @@ import { MODEL_CONFIG } from '../../protobuf/generated/model-config.js';
 import { echo, meant, visible } from '../../base/text.js';
 import { FIL_BACKEND, FIL_PARAMETER_RULES, filProblems } from './boosters/fil.js';
 import { ensembleNotes } from './ensembles/checks.js';
+import { sequenceProblems } from './sequences/checks.js';
 import { fieldNotes } from './field-notes.js';
 import { CHECKSUM_AGENT, agentsOf, checksumProblem } from './files/checksums.js';
 import type { FieldRow } from '../../config/peers/field-row.js';
@@ -75,6 +76,7 @@ export function checkTritonConfig(
   check.parameters();
   check.agents();
   check.ensemble(folderName);
+  check.sequences();
   return check;
 }
 
@@ -284,6 +286,12 @@ class Check {
     for (const { kind, of, name, text, index } of ensembleNotes(this.#config, folderName)) {
       if (kind === 'warning') this.#warn(of, name, text);
       else this.#problem(of, name, text, index);
+    }
+  }
+
+  sequences(): void {
+    for (const { of, name, text, index } of sequenceProblems(this.#config)) {
+      this.#problem(of, name, text, index);
     }
   }
 

@@ -126,7 +126,7 @@ function demandOf(
  * own.
  */
 function specOf(model: FoundModel, found: FoundVersion, settings: SpecSettings): ModelSpec {
-  const { config, classLabels } = model.config;
+  const { config, classLabels, initialStates } = model.config;
   const { version, path } = found;
   if (config !== undefined && isEnsemble(config)) {
     const { execMode, inlineUsMax, queueRequestsMax } = settings.model;
@@ -143,7 +143,7 @@ function specOf(model: FoundModel, found: FoundVersion, settings: SpecSettings):
     ...settings.model,
     ...batchingOf(model, found, settings),
     ...(config && { placement: placementOf(config) }),
-    ...(config && engineSettings(config, classLabels, settings.defaultMaxBatchSize)),
+    ...(config && engineSettings(config, classLabels, settings.defaultMaxBatchSize, initialStates)),
   };
 }
 

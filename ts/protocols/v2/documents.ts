@@ -37,6 +37,8 @@ const EXTENSIONS: readonly string[] = [
   'model_repository(unload_dependents)',
   'parameters',
   'schedule_policy',
+  'sequence',
+  'sequence(string_id)',
   'statistics',
   'tabular_v1',
   'trace',

@@ -384,6 +384,32 @@ flatbuffers::Offset<fb::ModelStats> write_stats(Builder& builder, Model& model) 
       batches_at, rejected, reading.pending, cache_hit, cache_miss);
 }
 
+Status read_sequence(const fb::ModelSpec& from, ModelSpec& spec) {
+  if (from.sequence() == nullptr) return {};
+  SequenceSpec& sequence = spec.sequence.emplace();
+  unpack(from.sequence(), sequence);
+  if (sequence.strategy > fb::SequenceStrategy::MAX) {
+    return out_of_range("sequence.strategy", static_cast<int64_t>(sequence.strategy), "0 or 1");
+  }
+  if (sequence.slots > kSequenceSlotsMax) {
+    return out_of_range("sequence.slots", sequence.slots,
+                        "at most " + std::to_string(kSequenceSlotsMax));
+  }
+  Status fits = check_count("sequence.controls", sequence.controls.size(), kInputsMax, "controls");
+  for (size_t i = 0; fits.ok() && i < sequence.controls.size(); ++i) {
+    const auto signal = sequence.controls[i].signal;
+    if (signal <= fb::SequenceSignal::MAX) continue;
+    return out_of_range(at("sequence.controls", i) + ".signal", static_cast<int64_t>(signal),
+                        "0 to 3");
+  }
+  if (fits.ok())
+    fits = check_count("sequence.states", sequence.states.size(), kInputsMax, "states");
+  for (size_t i = 0; fits.ok() && i < sequence.states.size(); ++i) {
+    fits = check_dims(at("sequence.states", i) + ".dims", sequence.states[i].dims);
+  }
+  return fits;
+}
+
 }  // namespace
 
 Result<ModelSpec> parse_model_spec(std::span<const uint8_t> bytes) {
@@ -415,6 +441,7 @@ Result<ModelSpec> parse_model_spec(std::span<const uint8_t> bytes) {
     spec.null_signature = std::move(signature.value());
   }
   read = read_ensemble(*from, spec);
+  if (read.ok()) read = read_sequence(*from, spec);
   if (read.ok()) read = read_graphs(*from, spec);
   if (!read.ok()) return std::move(read.error());
   return spec;

@@ -21,6 +21,7 @@ inline constexpr size_t kDevicesMax = 256;            // each device has a sessi
 inline constexpr size_t kGraphsMax = 1024;            // signatures; each has a session
 inline constexpr size_t kWeightsMax = 1'000'000;
 inline constexpr size_t kEnsembleStepsMax = 1024;
+inline constexpr uint32_t kSequenceSlotsMax = 1u << 20;  // of an instance
 
 // Reads a model spec. Errors: invalid_argument if the bytes are not such a table or a member is out
 // of range; the text names the member, what was expected and what was found.

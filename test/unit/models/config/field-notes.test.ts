@@ -50,6 +50,8 @@ const [IN_MAP, OUT_MAP] = [
   'output_map { key: "y" value: "b" }',
 ];
 const STEP = `step { model_name: "s" model_version: -1 ${IN_MAP} ${OUT_MAP} }`;
+const CONTROL = 'name: "S" control { bool_false_true: [ false, true ] }';
+const STATE = 'input_name: "a" output_name: "b" data_type: TYPE_FP32';
 const WARMUP = 'inputs { key: "x" value { data_type: TYPE_FP32 dims: 1 zero_data: true } }';
 
 const TRITON_SAMPLES: Samples = {
@@ -173,6 +175,58 @@ const TRITON_SAMPLES: Samples = {
     'default_priority_level: 1 priority_levels: 2',
     'default_queue_policy { max_queue_size: 2 }',
     'priority_queue_policy { key: 1 value { max_queue_size: 2 } }',
+  ],
+  ModelSequenceBatching: [
+    'sequence_batching { @ }',
+    'direct { }',
+    'oldest { max_candidate_sequences: 1 }',
+    'max_sequence_idle_microseconds: 9',
+    `control_input { ${CONTROL} }`,
+    `state { ${STATE} }`,
+    'iterative_sequence: true',
+  ],
+  'ModelSequenceBatching.StrategyDirect': [
+    'sequence_batching { direct { @ } }',
+    'max_queue_delay_microseconds: 9',
+    'minimum_slot_utilization: 0.5',
+  ],
+  'ModelSequenceBatching.StrategyOldest': [
+    'max_batch_size: 4 sequence_batching { oldest { @ } }',
+    'max_candidate_sequences: 4',
+    'preferred_batch_size: [ 2 ] max_candidate_sequences: 4',
+    'max_queue_delay_microseconds: 9 max_candidate_sequences: 4',
+    'preserve_ordering: true max_candidate_sequences: 4',
+  ],
+  'ModelSequenceBatching.ControlInput': [
+    'sequence_batching { control_input { @ } }',
+    CONTROL,
+    'control { bool_false_true: [ false, true ] } name: "S"',
+  ],
+  'ModelSequenceBatching.Control': [
+    'sequence_batching { control_input { name: "S" control { @ } } }',
+    'kind: CONTROL_SEQUENCE_END int32_false_true: [ 0, 1 ]',
+    'int32_false_true: [ 0, 1 ]',
+    'fp32_false_true: [ 0, 1 ]',
+    'bool_false_true: [ false, true ]',
+    'data_type: TYPE_INT64 kind: CONTROL_SEQUENCE_CORRID',
+  ],
+  'ModelSequenceBatching.State': [
+    'sequence_batching { state { @ } }',
+    `input_name: "a" output_name: "b" data_type: TYPE_FP32`,
+    `output_name: "b" input_name: "a" data_type: TYPE_FP32`,
+    `data_type: TYPE_FP32 input_name: "a" output_name: "b"`,
+    `dims: 1 ${STATE}`,
+    `initial_state { data_type: TYPE_FP32 zero_data: true } ${STATE}`,
+    `use_same_buffer_for_input_output: true ${STATE}`,
+    `use_growable_memory: true ${STATE}`,
+  ],
+  'ModelSequenceBatching.InitialState': [
+    `sequence_batching { state { ${STATE} dims: 1 initial_state { @ } } }`,
+    'data_type: TYPE_FP32 dims: 1 zero_data: true',
+    'dims: 1 data_type: TYPE_FP32 zero_data: true',
+    'zero_data: true data_type: TYPE_FP32 dims: 1',
+    'data_file: "f" data_type: TYPE_FP32 dims: 1',
+    'name: "n" data_type: TYPE_FP32 dims: 1 zero_data: true',
   ],
   ModelQueuePolicy: [
     'dynamic_batching { default_queue_policy { @ } }',

@@ -283,7 +283,10 @@ test('dynamic batching: priorities and order', () => {
 
 test('fails a model for unsupported settings and names them', () => {
   const cases: readonly (readonly [string, string])[] = [
-    ['sequence_batching { }', 'sequence_batching: sequences and their state are'],
+    [
+      'sequence_batching { iterative_sequence: true }',
+      'iterative_sequence: a request that runs several times is',
+    ],
     ['batch_input { }', 'batch_input: ragged batches are'],
     ['batch_output { }', 'batch_output: ragged batches are'],
     [

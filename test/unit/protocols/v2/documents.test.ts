@@ -34,8 +34,8 @@ describe('V2 metadata', () => {
       serverMetadataJson({ serverVersion: '1.2.3', clientShm: false }),
       '{"name":"serval","version":"1.2.3","extensions":["binary_tensor_data","classification",' +
         '"logging","model_configuration","model_repository",' +
-        '"model_repository(unload_dependents)","parameters","schedule_policy","statistics",' +
-        '"tabular_v1","trace"]}',
+        '"model_repository(unload_dependents)","parameters","schedule_policy","sequence",' +
+        '"sequence(string_id)","statistics","tabular_v1","trace"]}',
     );
     const allowed = serverMetadataJson({ serverVersion: '1.2.3', clientShm: true });
     assert.match(allowed, /"statistics","system_shared_memory","tabular_v1","trace"\]/);

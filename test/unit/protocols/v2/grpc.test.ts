@@ -62,6 +62,8 @@ describe('V2 gRPC: metadata and health', () => {
         'model_repository(unload_dependents)',
         'parameters',
         'schedule_policy',
+        'sequence',
+        'sequence(string_id)',
         'statistics',
         'tabular_v1',
         'trace',

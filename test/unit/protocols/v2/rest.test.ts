@@ -443,6 +443,8 @@ describe('V2 REST: methods and paths', () => {
         'model_repository(unload_dependents)',
         'parameters',
         'schedule_policy',
+        'sequence',
+        'sequence(string_id)',
         'statistics',
         'tabular_v1',
         'trace',

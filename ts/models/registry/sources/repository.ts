@@ -11,6 +11,7 @@ import { ENSEMBLE_PLATFORM } from '../../../model/platforms.js';
 import { read } from '../../../protobuf/schema.js';
 import { readConfigText } from '../../../protobuf/text-format.js';
 import { readLabels } from '../../config/files/label-file.js';
+import { readStates } from '../../config/files/state-files.js';
 import {
   ANY_BOOSTER,
   modelFileOf,
@@ -336,13 +337,30 @@ export async function foundConfig(
   }
   const { labels, problems: wrongLabels } = await readLabels(folder, config);
   const warnings = [...notes, ...wrongLabels.map(problemText)];
+  const { states, problems: wrongStates } = await readStates(folder, config);
+  if (wrongStates.length > 0) {
+    const problem = wrongStates.map(problemText).join('; ');
+    return { ...NO_CONFIG, problem, notes, warnings, revision: digest([text, problem]) };
+  }
   const found = await configuredSchema(folder, config, path);
   if (typeof found === 'string') {
     return { ...NO_CONFIG, problem: found, notes, warnings, revision: digest([text, found]) };
   }
   const schema = found === undefined ? {} : { schema: found };
-  const revision = digest([text, ...warnings, ...[...labels].flat(2), found?.revision ?? '']);
-  return { config, classLabels: labels, ...schema, problem: '', notes, warnings, revision };
+  const stateSums = [...states].map(([name, bytes]) => `${name}:${sha1(bytes)}`);
+  const parts = [text, ...warnings, ...[...labels].flat(2), found?.revision ?? '', ...stateSums];
+  const revision = digest(parts);
+  const read = states.size === 0 ? {} : { initialStates: states };
+  return {
+    config,
+    classLabels: labels,
+    ...read,
+    ...schema,
+    problem: '',
+    notes,
+    warnings,
+    revision,
+  };
 }
 
 /**
@@ -370,7 +388,11 @@ function problemText({ place, message }: ConfigProblem): string {
 }
 
 function digest(parts: readonly string[]): string {
-  return createHash('sha1').update(JSON.stringify(parts)).digest('base64url');
+  return sha1(JSON.stringify(parts));
+}
+
+function sha1(content: string | Uint8Array): string {
+  return createHash('sha1').update(content).digest('base64url');
 }
 
 /** Returns undefined if versions have no file. */

@@ -13,6 +13,7 @@ import { filAnswer } from '../../config/boosters/fil.js';
 import { parameter } from '../../config/parameters.js';
 import type { ModelSettings } from '../../config/boosters/mlserver.js';
 import type { TritonConfig } from '../../config/types.js';
+import type { InitialStates } from '../../config/sequences/settings.js';
 import type { Labels } from '../labels.js';
 import {
   findModelFile,
@@ -73,6 +74,8 @@ export interface FoundConfig {
   readonly config: TritonConfig | undefined;
   /** Lines of each output's label file, by output name. */
   readonly classLabels: ClassLabels;
+  /** Contents of the files with initial states. */
+  readonly initialStates?: InitialStates;
   /** Why nothing can be served with it; "" if it is valid. */
   readonly problem: string;
   /** The file of the parameter "schema". */

@@ -1,0 +1,356 @@
+// Takes requests of sequences from their model's queue, and lets the scheduler choose batches. Hot
+// path (models with sequences). Thread: instance.
+#include "engine/sequence/loop.h"
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "codec/json/echo.h"
+#include "engine/cache/cached_outputs.h"
+#include "engine/model/queued.h"
+#include "engine/model/refusals.h"
+#include "engine/request/catch_exceptions.h"
+#include "engine/request/completion.h"
+#include "engine/request/home.h"
+
+namespace serval {
+
+namespace {
+
+// The most requests taken from the queue at a time.
+constexpr size_t kTakenMax = 256;
+// How long an ended request may stay among those that wait for their sequence.
+constexpr uint64_t kSweepNs = 50 * kNsPerMs;
+constexpr size_t kSequenceIdBytesMax = 128;  // Source: Triton.
+
+bool is_v2_request(const Request& request) {
+  return request.step == nullptr &&
+         (request.protocol == Protocol::V2Rest || request.protocol == Protocol::V2Grpc ||
+          request.protocol == Protocol::V2GrpcStream);
+}
+
+std::string id_text(const SequenceId& id) {
+  return id.is_text ? "'" + echo_text(id.text) + "'" : std::to_string(id.number);
+}
+
+SequenceRules rules_of(const Model& model) {
+  const ModelSpec& spec = model.spec();
+  const SequenceSpec& sequence = *spec.sequence;
+  SequenceRules rules;
+  rules.strategy = sequence.strategy;
+  rules.batch = spec.batch;
+  rules.batch.rows_max = spec.batch_dim ? std::max(1u, spec.batch.rows_max) : 1;
+  rules.idle_ns = std::min(sequence.idle_us, kTimeoutUsMax) * 1000;
+  rules.rows_min = sequence.rows_min;
+  const auto instances = static_cast<uint32_t>(
+      std::max<size_t>(model.replica_count(), static_cast<size_t>(std::max(1, spec.instances))));
+  if (sequence.strategy == SequenceStrategy::Direct) {
+    rules.groups = instances;
+    rules.slots = rules.batch.rows_max;
+  } else {
+    rules.slots = std::max(1u, sequence.slots) * instances;
+  }
+  return rules;
+}
+
+}  // namespace
+
+Status add_sequences(const ModelSpec& spec, std::vector<std::shared_ptr<BackendModel>>& replicas) {
+  if (!spec.sequence) return {};
+  for (std::shared_ptr<BackendModel>& replica : replicas) {
+    Result<std::shared_ptr<SequenceModel>> made = SequenceModel::make(spec, std::move(replica));
+    if (!made.ok()) return std::move(made.error());
+    replica = std::move(made.value());
+  }
+  return {};
+}
+
+void set_sequence_loop(Model& model) {
+  if (!model.spec().sequence) return;
+  model.set_loop(std::make_unique<SequenceLoop>(model, rules_of(model)));
+}
+
+SequenceLoop::SequenceLoop(Model& model, SequenceRules rules)
+    : model_(model),
+      shape_(model_of(model.replica(0))),
+      is_direct_(rules.strategy == SequenceStrategy::Direct),
+      scheduler_(std::move(rules)) {}
+
+SequenceLoop::Member* SequenceLoop::take_member() {
+  std::lock_guard lock(pool_mutex_);
+  if (free_members_.empty()) {
+    members_.push_back(std::make_unique<Member>());
+    members_.back()->arena.charge_to(model_.services().budget);
+    return members_.back().get();
+  }
+  Member* member = free_members_.back();
+  free_members_.pop_back();
+  return member;
+}
+
+void SequenceLoop::give_member(Member* member) {
+  member->request = nullptr;
+  member->sequence = nullptr;
+  member->arena.reset();
+  member->decoded.clear();
+  member->outputs.clear();
+  std::lock_guard lock(pool_mutex_);
+  free_members_.push_back(member);
+}
+
+// Stores the outcome for the listener's thread. Does not hand the request back yet.
+void SequenceLoop::finish(Member& member, Status status, std::vector<Request*>& finished) {
+  const Progress progress{member.decoded.id, member.queue_ns, member.times};
+  end_request(model_, *member.request, std::move(status), &progress);
+  finished.push_back(member.request);
+}
+
+std::span<const TensorView> SequenceLoop::states_of(const Member& member) const {
+  const CachedOutputs* const state = member.sequence->state.get();
+  return member.start || state == nullptr ? shape_.initial_states() : state->outputs();
+}
+
+// Reads the parameters of the request's sequence.
+Status SequenceLoop::read_sequence(Member& member, SequenceId& id) const {
+  using Id = SequenceParameters::Id;
+  const SequenceParameters& from = member.decoded.sequence;
+  if (from.id == Id::Wrong) {
+    return invalid_argument(
+        "parameter 'sequence_id': expected an integer of 0 or more, or a string");
+  }
+  if (from.wrong_start || from.wrong_end) {
+    return invalid_argument(std::string("parameter '") +
+                            (from.wrong_start ? "sequence_start" : "sequence_end") +
+                            "': expected true or false");
+  }
+  const std::string of_model = "inference request to model '" + model_.spec().name + "' ";
+  if (from.id == Id::None) {
+    return invalid_argument(of_model +
+                            "must specify a non-zero or non-empty correlation ID: the model has "
+                            "sequences, and the parameter 'sequence_id' is missing, 0 or empty");
+  }
+  if (from.text.size() > kSequenceIdBytesMax) {
+    return invalid_argument("parameter 'sequence_id': expected at most " +
+                            std::to_string(kSequenceIdBytesMax) + " bytes, got " +
+                            std::to_string(from.text.size()));
+  }
+  id.is_text = from.id == Id::Text;
+  id.number = id.is_text ? 0 : from.number;
+  id.text = from.text;
+  if (Status fits = shape_.check_id(id); !fits.ok()) return fits;
+  const uint32_t rows = model_.rows_of(member.decoded.inputs);
+  const bool same = std::ranges::all_of(member.decoded.inputs, [&](const TensorView& input) {
+    return !shape_.has_rows() || input.dtype == DType::Invalid ||
+           (input.shape.rank() != 0 && input.shape[0] == 1);
+  });
+  if (rows != 1 || !same) {
+    return invalid_argument(of_model +
+                            "must specify batch-size 1, because it has sequences; got a batch "
+                            "of " +
+                            std::to_string(rows));
+  }
+  member.start = from.start;
+  member.end = from.end;
+  return {};
+}
+
+// Decodes one request and hands it to the scheduler.
+Status SequenceLoop::accept(Member& member) {
+  const Stopwatch watch;
+  Request& request = *member.request;
+  if (!is_v2_request(request)) {
+    return make_error(ErrorCode::Unimplemented,
+                      "model '" + model_.spec().name +
+                          "' has sequences: its requests need the parameter sequence_id of the V2 "
+                          "protocol (REST, gRPC)");
+  }
+  const ServeInput input = input_of(request, &request.cancel);
+  Status decoded =
+      decode_request(input, model_, request.home->settings(), member.arena, member.decoded);
+  if (!decoded.ok()) return decoded;
+  member.times.rows = 1;
+  SequenceId id;
+  if (Status read = read_sequence(member, id); !read.ok()) return read;
+  member.output_indices.clear();
+  for (const RequestedOutput& output : member.decoded.outputs) {
+    member.output_indices.push_back(output.index);
+  }
+  member.times.input_ns = watch.elapsed_ns();
+  member.arrived_ns = now_ns();
+  std::lock_guard lock(mutex_);
+  if (scheduler_.waiting_requests() >= model_.queue().limit_of(0)) {
+    return not_taken(model_, request, false);
+  }
+  if (scheduler_.add(id, member)) {
+    const uint64_t deadline_ns = request.deadline_ns == 0 ? kNever : request.deadline_ns;
+    sweep_ns_ = std::min({sweep_ns_, deadline_ns, member.arrived_ns + kSweepNs});
+    return {};
+  }
+  return invalid_argument(
+      "inference request for sequence " + id_text(id) + " to model '" + model_.spec().name +
+      "' must specify the START flag on the first request of the sequence: there is no such "
+      "sequence. It ends with sequence_end, when a request of it fails or is cancelled, after " +
+      std::to_string(model_.spec().sequence->idle_us) +
+      " microseconds without a request, and when the model is loaded again");
+}
+
+// Hot path: queue (sequences). A bad request is answered at once; its sequence does not notice it.
+void SequenceLoop::admit(Request* request, std::vector<Request*>& finished) {
+  Member* member = take_member();
+  member->request = request;
+  member->times = ServeTimes();
+  member->queue_ns = request->queued.elapsed_ns();  // until it is decoded; grows until it is run
+  member->ok = false;
+  Status accepted = request->cancel.cancelled() ? Status(client_left())
+                                                : catch_exceptions([&] { return accept(*member); });
+  if (accepted.ok()) return;
+  finish(*member, std::move(accepted), finished);
+  give_member(member);
+}
+
+// Answers requests that cannot run because their sequence has ended, or with the error of the
+// model. Caller holds mutex_.
+void SequenceLoop::drop(std::vector<SequenceEntry*>& dropped, bool closing,
+                        std::vector<Request*>& finished) {
+  for (SequenceEntry* entry : dropped) {
+    auto* const member = static_cast<Member*>(entry);
+    finish(*member,
+           closing ? unloaded_waiting(model_)
+                   : invalid_argument("the sequence of the request has ended, because an earlier "
+                                      "request of it failed or was cancelled: start it again"),
+           finished);
+    give_member(member);
+  }
+  dropped.clear();
+}
+
+// Removes waiting requests whose client left, whose deadline passed or whose model is unloaded.
+// Caller holds mutex_.
+void SequenceLoop::sweep(uint64_t now, bool closing, std::vector<Request*>& finished) {
+  if (scheduler_.waiting_requests() == 0) {
+    sweep_ns_ = kNever;
+    return;
+  }
+  if (now < sweep_ns_ && !closing) return;
+  sweep_ns_ = now + kSweepNs;
+  all_.clear();
+  scheduler_.waiting(all_);
+  for (SequenceEntry* entry : all_) {
+    auto* const member = static_cast<Member*>(entry);
+    if (member->request == nullptr) continue;  // dropped since
+    Request& request = *member->request;
+    const bool late = request.deadline_ns != 0 && now >= request.deadline_ns;
+    if (!closing && !late && !request.cancel.cancelled()) {
+      if (request.deadline_ns != 0) sweep_ns_ = std::min(sweep_ns_, request.deadline_ns);
+      continue;
+    }
+    scheduler_.remove(*member, now, dropped_);
+    if (late) request.late = Request::Late::Deadline;
+    finish(*member,
+           closing ? unloaded_waiting(model_)
+           : late  ? late_error(model_, request)
+                   : client_left(),
+           finished);
+    give_member(member);
+    drop(dropped_, closing, finished);
+  }
+}
+
+// Waits for the next batch. Returns false if the queue is closed, or the instance was idle for
+// long, and there are no sequences. Blocks; one instance at a time.
+bool SequenceLoop::next_batch(Batch& batch) {
+  std::lock_guard lead(leader_mutex_);
+  RequestQueue& queue = model_.queue();
+  uint64_t until_ns = 0;
+  for (;;) {
+    const bool was_idle = until_ns == kNever;
+    taken_.resize(kTakenMax);
+    late_.clear();
+    const size_t count = queue.take(taken_, until_ns, late_);
+    finish_late(model_, late_);
+    for (size_t i = 0; i < count; ++i) admit(taken_[i], batch.finished);
+    const bool closing = queue.closed();
+    bool found = false, more = false, empty = false;
+    {
+      std::lock_guard lock(mutex_);
+      const uint64_t now = now_ns();
+      sweep(now, closing, batch.finished);
+      found = scheduler_.next(
+          now, closing,
+          [this](const SequenceEntry& head, const SequenceEntry& other) {
+            const auto& a = static_cast<const Member&>(head);
+            const auto& b = static_cast<const Member&>(other);
+            if (!same_batch(a.decoded.inputs, b.decoded.inputs, false)) return false;
+            return same_batch(states_of(a), states_of(b), false);
+          },
+          batch.chosen);
+      more = found && scheduler_.has_ready();
+      empty = scheduler_.empty();
+      until_ns = std::min(scheduler_.next_ns(), sweep_ns_);
+      active_.store(scheduler_.active(), std::memory_order_relaxed);
+      backlog_.store(scheduler_.backlog(), std::memory_order_relaxed);
+    }
+    complete_all(batch.finished);
+    batch.finished.clear();
+    if (found) {
+      batch.number = number_++;
+      if (!more) return true;
+      queue.nudge();
+      model_.attend();
+      return true;
+    }
+    if (closing) return false;
+    if (was_idle && empty && count == 0 && late_.empty() && queue.retire()) return false;
+  }
+}
+
+// Tells the scheduler that the batch has run. Its requests are handed back afterwards.
+void SequenceLoop::settle(Batch& batch) {
+  {
+    std::lock_guard lock(mutex_);
+    const uint64_t now = now_ns();
+    for (Member* member : batch.members) {
+      if (member != nullptr) scheduler_.done(*member, member->ok, now, batch.dropped);
+    }
+    drop(batch.dropped, false, batch.finished);
+    active_.store(scheduler_.active(), std::memory_order_relaxed);
+    backlog_.store(scheduler_.backlog(), std::memory_order_relaxed);
+  }
+  for (Member* member : batch.members) {
+    if (member != nullptr) give_member(member);
+  }
+  model_.queue().nudge();  // the instance that waits does not know of the change
+}
+
+// Hands the requests back, in the order of the batches if the policy preserves it.
+void SequenceLoop::deliver(Batch& batch) {
+  if (!model_.spec().batch.preserve_ordering) {
+    complete_all(batch.finished);
+    batch.finished.clear();
+    return;
+  }
+  std::lock_guard lock(order_mutex_);
+  undelivered_[batch.number] = std::move(batch.finished);
+  batch.finished.clear();
+  for (auto next = undelivered_.find(next_delivery_); next != undelivered_.end();
+       next = undelivered_.find(next_delivery_)) {
+    complete_all(next->second);
+    undelivered_.erase(next);
+    ++next_delivery_;
+  }
+}
+
+void SequenceLoop::run_instance(size_t replica) {
+  Batch batch;
+  batch.memory.budget = model_.services().budget;
+  while (next_batch(batch)) {
+    model_.busy().fetch_add(1, std::memory_order_relaxed);
+    run(batch, is_direct_ ? batch.chosen.group : replica);
+    settle(batch);
+    deliver(batch);
+    model_.busy().fetch_sub(1, std::memory_order_relaxed);
+    for (ByteBuffer& bytes : batch.memory.bytes) bytes.shrink(kGatherKeepBytes);
+  }
+}
+
+}  // namespace serval
