@@ -52,6 +52,11 @@ class PaddedBody {
 // Returns the difference between two decoded requests; empty = none.
 inline std::string difference(const DecodedRequest& a, const DecodedRequest& b) {
   if (a.has_id != b.has_id || a.id != b.id) return "id";
+  const SequenceParameters &left = a.sequence, &right = b.sequence;
+  if (left.id != right.id || left.text != right.text || left.number != right.number ||
+      left.start != right.start || left.end != right.end) {
+    return "sequence";
+  }
   if (a.outputs.size() != b.outputs.size()) return "output count";
   for (size_t i = 0; i < a.outputs.size(); ++i) {
     if (a.outputs[i].index != b.outputs[i].index) return "output " + std::to_string(i);

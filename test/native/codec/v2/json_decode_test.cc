@@ -37,6 +37,37 @@ struct JsonDecoded {
   Status status;
 };
 
+TEST(V2JsonSequence, ParametersOfBothKindsOfIds) {
+  using Id = SequenceParameters::Id;
+  const auto decode = [](const std::string& parameters) {
+    const std::string body =
+        R"({"parameters":{)" + parameters +
+        R"(},"inputs":[{"name":"x","datatype":"FP32","shape":[1],"data":[1]}]})";
+    const JsonDecoded decoded(body, one_input(DType::Fp32));
+    EXPECT_TRUE(decoded.status.ok());
+    SequenceParameters sequence = decoded.request.sequence;
+    if (sequence.id == Id::Text) EXPECT_EQ(sequence.text, "a\"b");
+    return sequence;
+  };
+  const SequenceParameters number =
+      decode(R"("sequence_id":18446744073709551615,"sequence_start":true,"sequence_end":false)");
+  EXPECT_EQ(number.id, Id::Number);
+  EXPECT_EQ(number.number, UINT64_MAX);
+  EXPECT_TRUE(number.start);
+  EXPECT_FALSE(number.end);
+  const SequenceParameters text = decode(R"("sequence_end":true,"sequence_id":"a\"b")");
+  EXPECT_EQ(text.id, Id::Text);
+  EXPECT_TRUE(text.end);
+  EXPECT_EQ(decode(R"("sequence_id":0)").id, Id::None);
+  EXPECT_EQ(decode(R"("sequence_id":"")").id, Id::None);
+  EXPECT_EQ(decode("").id, Id::None);
+  for (const std::string wrong : {"-1", "1.5", "true", "18446744073709551616"}) {
+    EXPECT_EQ(decode(R"("sequence_id":)" + wrong).id, Id::Wrong) << wrong;
+  }
+  EXPECT_TRUE(decode(R"("sequence_start":1)").wrong_start);
+  EXPECT_TRUE(decode(R"("sequence_end":"true")").wrong_end);
+}
+
 // A signature with three inputs and two outputs.
 Signature three_inputs() {
   Signature signature;

@@ -65,7 +65,10 @@ class Generator {
       plain_only = true;
       return "\"" + escaped + "\":";
     };
-    std::vector<std::string> given = {name("priority", "priorit\\u0079") + integer(DType::Uint64)};
+    std::vector<std::string> given = {name("priority", "priorit\\u0079") + integer(DType::Uint64),
+                                      name("sequence_id", "sequence_i\\u0064") +
+                                          (below(2) == 0 ? integer(DType::Uint64) : "\"s\""),
+                                      name("sequence_end", "sequence_en\\u0064") + "true"};
     if (below(2)) given.push_back(name("timeout", "\\u0074imeout") + integer(DType::Uint64));
     if (below(2)) given.push_back(R"("t":"},{")");
     return name("parameters", "par\\u0061meters") + object(given);
