@@ -86,6 +86,11 @@ void read_outputs(PlanReading& reading, TableSchema& schema, std::vector<uint32_
       continue;
     }
     columns.push_back(output->column());
+    spec.inner = output->inner();
+    if (spec.inner < 1 || (spec.inner > 1 && (spec.size < 0 || spec.size % spec.inner != 0))) {
+      reading.fault("output '" + spec.name + "': " + std::to_string(spec.size) +
+                    " values are not rows of " + std::to_string(spec.inner));
+    }
     schema.outputs.push_back(std::move(spec));
     schema.extra.push_back(output->extra());
   }
@@ -196,8 +201,44 @@ Result<bool> Plan::read_from(std::span<const uint8_t> bytes, const std::string& 
   if (reading.fault_count == 0 && schema_.outputs.empty()) reading.fault("it has no outputs");
   if (reading.fault_count > 0) return bad_plan(name, all_faults(reading));
   lazy_ = reading.plan.lazy();
+  find_stages_on_request(*reading.plan.block());
   if (lazy_) find_needs(*reading.plan.block());
   return true;
+}
+
+// Finds the stages that only run for requests which ask for what they compute.
+void Plan::find_stages_on_request(const plan::Block& block) {
+  const auto on_request = [](const std::unique_ptr<Stage>& stage) { return stage->on_request(); };
+  if (std::none_of(block_.stages.begin(), block_.stages.end(), on_request)) return;
+  needs_ = Needs(block, column_count_);
+  for (const auto& stage : block_.stages) default_stages_.push_back(!stage->on_request());
+  for (const uint32_t column : output_columns_) {
+    const Needs::Answer needed = needs_.of({&column, 1});
+    bool any = false;
+    for (size_t i = 0; i < default_stages_.size(); ++i) {
+      any = any || (needed.stages[i] && !default_stages_[i]);
+    }
+    on_request_.push_back(any);
+  }
+}
+
+// The stages that a run executes; null: all. `made` is memory for them.
+const std::vector<bool>* Plan::stages_for(std::span<const uint32_t> outputs,
+                                          std::vector<bool>& made) const {
+  if (lazy_) {
+    const bool plain =
+        std::equal(outputs.begin(), outputs.end(), defaults_.begin(), defaults_.end());
+    if (plain) return &default_stages_;
+    made = needs_.of(columns_of(outputs)).stages;
+    return &made;
+  }
+  if (on_request_.empty()) return nullptr;
+  const bool plain = std::none_of(outputs.begin(), outputs.end(),
+                                  [this](uint32_t output) { return on_request_[output]; });
+  if (plain) return &default_stages_;
+  made = needs_.of(columns_of(outputs)).stages;
+  for (size_t i = 0; i < made.size(); ++i) made[i] = made[i] || default_stages_[i];
+  return &made;
 }
 
 // Finds what the outputs of a lazy plan need.
@@ -224,10 +265,12 @@ void Plan::find_needs(const plan::Block& block) {
   }
 }
 
-// Columns of `outputs` without duplicates; of all outputs if it is empty.
+// Columns of `outputs` without duplicates; if it is empty, of all outputs but those on request.
 std::vector<uint32_t> Plan::columns_of(std::span<const uint32_t> outputs) const {
   std::vector<uint32_t> made;
-  if (outputs.empty()) made = output_columns_;
+  for (size_t i = 0; outputs.empty() && i < output_columns_.size(); ++i) {
+    if (!on_request(i)) made.push_back(output_columns_[i]);
+  }
   for (const uint32_t output : outputs) made.push_back(output_columns_[output]);
   std::sort(made.begin(), made.end());
   made.erase(std::unique(made.begin(), made.end()), made.end());
@@ -245,15 +288,8 @@ Status Plan::run(Frame& frame, const RunOptions& options, const CancelFlag* canc
     for (const uint32_t field : field_columns_) zone->to_instants(frame.columns[field]);
   }
   const Rows rows{frame.rows, nullptr};
-  Status done;
-  if (!lazy_) {
-    done = block_.run(run, rows);
-  } else if (std::equal(outputs.begin(), outputs.end(), defaults_.begin(), defaults_.end())) {
-    done = block_.run(run, rows, &default_stages_);
-  } else {
-    const std::vector<bool> wanted = needs_.of(columns_of(outputs)).stages;
-    done = block_.run(run, rows, &wanted);
-  }
+  std::vector<bool> made;
+  Status done = block_.run(run, rows, stages_for(outputs, made));
   const std::vector<uint32_t> shown = columns_of(outputs);
   for (size_t i = 0; i < shown.size() && done.ok(); ++i) {
     done = refuse_failures(run, frame.columns[shown[i]]);

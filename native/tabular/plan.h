@@ -33,6 +33,8 @@ class Plan {
   // Columns of schema().fields and .outputs.
   const std::vector<uint32_t>& field_columns() const { return field_columns_; }
   const std::vector<uint32_t>& output_columns() const { return output_columns_; }
+  // Whether the output is only computed for requests that name it.
+  bool on_request(size_t output) const { return !on_request_.empty() && on_request_[output]; }
   size_t column_count() const { return column_count_; }
   uint32_t island_count() const { return island_count_; }
   const std::string& format() const { return format_; }
@@ -41,15 +43,18 @@ class Plan {
   const Dictionary& dictionary() const { return dictionary_; }
 
   // Runs stages over the frame, whose field columns hold frame.rows rows each. Fills the columns of
-  // `outputs` (indices of schema().outputs; empty: all). A lazy plan skips stages that these
-  // outputs do not need, and the contents of other columns are undefined. Errors: those of
-  // Block::run.
+  // `outputs` (indices of schema().outputs; empty: all but those on request). A lazy plan skips
+  // stages that these outputs do not need, others only those on request; the contents of other
+  // columns are undefined. Errors: those of Block::run.
   Status run(Frame& frame, const RunOptions& options, const CancelFlag* cancel,
              std::span<const uint32_t> outputs = {}) const;
 
  private:
   Result<bool> read_from(std::span<const uint8_t> bytes, const std::string& name, Backend* runtime);
   void find_needs(const plan::Block& block);
+  void find_stages_on_request(const plan::Block& block);
+  const std::vector<bool>* stages_for(std::span<const uint32_t> outputs,
+                                      std::vector<bool>& made) const;
   std::vector<uint32_t> columns_of(std::span<const uint32_t> outputs) const;
 
   std::shared_ptr<const void> owner_;  // owner of the bytes that stages read
@@ -57,9 +62,10 @@ class Plan {
   std::vector<uint32_t> field_columns_, output_columns_;
   size_t column_count_ = 0, bytes_ = 0;
   bool lazy_ = false;
-  Needs needs_;                     // for a lazy plan
-  std::vector<uint32_t> defaults_;  // outputs that are not extra
+  Needs needs_;                     // for a lazy plan, and one with stages on request
+  std::vector<uint32_t> defaults_;  // lazy: outputs that are not extra
   std::vector<bool> default_stages_;
+  std::vector<bool> on_request_;  // by output: it needs a stage that is. Empty: none does
   std::string format_, producer_;
   Zones zones_;
   Dictionary dictionary_;

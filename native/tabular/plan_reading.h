@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/generated/plan_generated.h"
@@ -28,6 +29,8 @@ struct PlanReading {
   size_t fault_count = 0;
   size_t depth = 0;               // nesting depth of blocks
   std::vector<bool> filled = {};  // by column: whether a field or a stage read so far fills it
+  // Forests read so far, by the columns that they fill.
+  std::unordered_map<uint32_t, std::shared_ptr<const SharedForest>> forests = {};
 
   size_t column_count() const { return plan.columns() == nullptr ? 0 : plan.columns()->size(); }
   void fault(std::string what);

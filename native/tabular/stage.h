@@ -24,10 +24,11 @@ struct Value;
 
 namespace serval::tabular {
 
-class Island;        // dense/island.h
-struct DenseLayer;   // dense/layers.h
-struct PlanReading;  // plan_reading.h
-struct Zones;        // java/zone.h
+class Island;         // dense/island.h
+struct DenseLayer;    // dense/layers.h
+struct PlanReading;   // plan_reading.h
+struct SharedForest;  // forest/shared.h
+struct Zones;         // java/zone.h
 
 // The rows that a stage works on: all, or those that `list` names, ascending.
 struct Rows {
@@ -76,6 +77,8 @@ class Stage {
  public:
   virtual ~Stage() = default;
   virtual OnFailure on_failure() const { return OnFailure::Refuse; }
+  // Whether it only runs for requests that ask for an output which needs it.
+  virtual bool on_request() const { return false; }
   // Fills the stage's output columns for `rows`. Inputs may have any type if the plan's fields do
   // (Type::Any), so a stage checks its input types. Errors: invalid_argument naming the row and the
   // column; backend_failed; cancelled.
@@ -165,6 +168,10 @@ class StageSpec {
   std::unique_ptr<Island> island(std::span<const DenseLayer> layers);
   // Converts a constant of the plan; text is interned.
   Value constant(const plan::Value& from);
+  // Lets later stages read this stage's forest.
+  void share(std::shared_ptr<const SharedForest> forest);
+  // The forest of the earlier stage that fills the column. Null, and a fault, if there is none.
+  std::shared_ptr<const SharedForest> forest_of(int32_t column);
   // Records a fault of an attribute: "<place>: <what>".
   void fail(std::string what);
   void expect_inputs(size_t least, size_t most);

@@ -54,6 +54,17 @@ void StageSpec::fail(std::string what) {
   reading_.fault(std::string(place) + " (" + std::string(kind) + "): " + std::move(what));
 }
 
+void StageSpec::share(std::shared_ptr<const SharedForest> forest) {
+  for (const uint32_t output : outputs) reading_.forests[output] = forest;
+}
+
+std::shared_ptr<const SharedForest> StageSpec::forest_of(int32_t column) {
+  const auto found = reading_.forests.find(static_cast<uint32_t>(column));
+  if (column >= 0 && found != reading_.forests.end()) return found->second;
+  fail("no forest fills column " + std::to_string(column));
+  return nullptr;
+}
+
 const plan::Attribute* StageSpec::find(std::string_view name) const {
   if (stage_.attributes() == nullptr) return nullptr;
   for (const plan::Attribute* attribute : *stage_.attributes()) {

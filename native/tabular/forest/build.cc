@@ -114,6 +114,7 @@ Forest::Node Forest::inner(const TreeNodes& from, size_t number, uint32_t left) 
       from.missing.empty() ? TreeMissing::Right : static_cast<TreeMissing>(from.missing[number]);
   if (missing == TreeMissing::Left || test == TreeTest::IsMissing) made.feature |= kMissingLeft;
   else if (missing == TreeMissing::NoAnswer) made.feature |= kMissingNone;
+  may_stay_ = may_stay_ || (made.feature & kMissingNone) != 0;
   switch (test) {
     case TreeTest::LessOrEqual: break;
     case TreeTest::Less: made.threshold = below(made.threshold); break;

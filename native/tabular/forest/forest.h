@@ -2,6 +2,7 @@
 // immutable; any thread.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -39,6 +40,18 @@ class Forest {
   // Returns the first `lost` slot that a tree reads for the row; -1: none. Slow.
   int64_t first_lost(const double* row, const std::vector<bool>& lost) const;
 
+  // Nodes by number, for explanations. Children are adjacent and have higher numbers.
+  size_t node_count() const { return nodes_.size(); }
+  uint32_t root(size_t tree) const { return roots_[tree]; }
+  bool is_leaf(uint32_t at) const { return nodes_[at].left == at; }
+  int32_t leaf(uint32_t at) const { return static_cast<int32_t>(nodes_[at].threshold); }
+  uint32_t left(uint32_t at) const { return nodes_[at].left; }
+  uint32_t slot(uint32_t at) const { return nodes_[at].feature & kSlotMask; }
+  // The child of an inner node that the row goes to; the node itself: the tree has no result.
+  uint32_t next(uint32_t at, const double* row) const;
+  // Whether a row may have no result.
+  bool may_stay() const { return may_stay_; }
+
  private:
   // 16 bytes. The children are adjacent. A leaf is its own left child: it compares the trailing
   // zero with the leaf's number, which is in `threshold`, so that traversals of equal depth need no
@@ -68,7 +81,9 @@ class Forest {
 
   template <Mode mode>
   uint32_t step(uint32_t at, const double* row) const;
-  uint32_t general_step(uint32_t at, const double* row) const;
+  uint32_t general_step(uint32_t at, const double* row) const {
+    return is_leaf(at) ? at : next(at, row);
+  }
   bool in_set(const Node& node, double value) const;
   template <Mode mode>
   bool arrived(uint32_t at, const double* row) const;
@@ -90,6 +105,22 @@ class Forest {
   };
   std::vector<Set> sets_;
   std::vector<uint64_t> set_words_;
+  bool may_stay_ = false;
 };
+
+inline uint32_t Forest::next(uint32_t at, const double* row) const {
+  const Node& node = nodes_[at];
+  const double value = row[node.feature & kSlotMask];
+  bool left = false;
+  if (std::isnan(value)) {
+    if ((node.feature & kMissingNone) != 0) return at;  // stays at a node that is no leaf
+    left = (node.feature & kMissingLeft) != 0;
+  } else if ((node.feature & kInSet) != 0) {
+    left = in_set(node, value);
+  } else {
+    left = (node.feature & kEqual) != 0 ? value == node.threshold : value <= node.threshold;
+  }
+  return node.left + (left ? 0 : 1);
+}
 
 }  // namespace serval::tabular

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "tabular/forest/features.h"
-#include "tabular/forest/forest.h"
-#include "tabular/stage.h"
+#include "tabular/forest/shared.h"
 
 namespace serval::tabular {
 namespace {
@@ -19,12 +17,16 @@ using Sum = stages::ForestSum;
 class ForestStage final : public Stage {
  public:
   explicit ForestStage(StageSpec& spec)
-      : place_(spec.place), features_(spec, spec.flag(stages::forest::vector)) {
+      : place_(spec.place),
+        own_(std::make_shared<SharedForest>(spec, spec.flag(stages::forest::vector))),
+        features_(own_->features),
+        forest_(own_->forest) {
     read_trees(spec);
     read_sums(spec);
     if (spec.failed()) return;
-    features_.bind(spec, forest_);
+    own_->features.bind(spec, forest_);
     read_outputs(spec);
+    spec.share(own_);
     const size_t row_bytes = forest_.stride() * sizeof(double);
     block_rows_ =
         static_cast<uint32_t>(std::clamp(kBlockBytes / row_bytes, kBlockRowsMin, kBlockRowsMax));
@@ -58,8 +60,9 @@ class ForestStage final : public Stage {
              Column* leaf) const;
 
   std::string place_;
-  ForestFeatures features_;
-  Forest forest_;
+  std::shared_ptr<SharedForest> own_;
+  const ForestFeatures& features_;
+  const Forest& forest_;
   std::span<const double> leaves_, weights_, base_;
   size_t width_ = 1, sum_width_ = 1;
   Sum sum_ = Sum::Sum;
@@ -93,7 +96,9 @@ void ForestStage::read_trees(StageSpec& spec) {
   }
   width_ = static_cast<size_t>(width);
   nodes.leaf_count = leaves_.size() / width_;
-  if (std::string fault = forest_.build(nodes); !fault.empty()) spec.fail(std::move(fault));
+  if (std::string fault = own_->forest.build(nodes); !fault.empty()) spec.fail(std::move(fault));
+  own_->leaves = leaves_;
+  own_->width = width_;
 }
 
 void ForestStage::read_sums(StageSpec& spec) {
@@ -114,6 +119,10 @@ void ForestStage::read_sums(StageSpec& spec) {
   if (sum_ == Sum::Each && (!weights_.empty() || !base_.empty() || skip_)) {
     spec.fail("an output for each tree allows no weights, base values or skipped trees");
   }
+  own_->weights = weights_;
+  own_->base = base_;
+  own_->sum = sum_;
+  own_->skip = skip_;
   sum_width_ = sum_ == Sum::Each ? width_ * forest_.tree_count() : width_;
 }
 
@@ -314,7 +323,9 @@ Status ForestStage::run(Run& run, Rows rows) const {
 
 std::unique_ptr<Stage> make(StageSpec& spec) { return std::make_unique<ForestStage>(spec); }
 
-constexpr StageKind kKinds[] = {{stages::forest::kind, make}};
+constexpr StageKind kKinds[] = {{stages::forest::kind, make},
+                                {stages::forest_shap::kind, make_forest_shap},
+                                {stages::forest_trees::kind, make_forest_trees}};
 
 }  // namespace
 

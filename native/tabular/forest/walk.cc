@@ -23,22 +23,6 @@ bool Forest::in_set(const Node& node, double value) const {
   return bit == value && (set_words_[set.first + bit / 64] >> (bit % 64) & 1) != 0;
 }
 
-uint32_t Forest::general_step(uint32_t at, const double* row) const {
-  const Node& node = nodes_[at];
-  if ((node.feature & kLeaf) != 0) return at;
-  const double value = row[node.feature & kSlotMask];
-  bool left = false;
-  if (std::isnan(value)) {
-    if ((node.feature & kMissingNone) != 0) return at;  // stays at a node that is no leaf
-    left = (node.feature & kMissingLeft) != 0;
-  } else if ((node.feature & kInSet) != 0) {
-    left = in_set(node, value);
-  } else {
-    left = (node.feature & kEqual) != 0 ? value == node.threshold : value <= node.threshold;
-  }
-  return node.left + (left ? 0 : 1);
-}
-
 template <Forest::Mode mode>
 inline uint32_t Forest::step(uint32_t at, const double* row) const {
   if constexpr (mode == Mode::General) return general_step(at, row);

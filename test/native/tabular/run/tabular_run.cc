@@ -210,14 +210,16 @@ std::string value_text(const Frame& frame, const Column& column, uint32_t row) {
   return made + ']';
 }
 
-// Returns the outputs that the request names, else all whose fields it contains.
-std::vector<uint32_t> wanted_outputs(const TableSchema& schema, element request,
+// Returns the outputs that the request names, else all whose fields it contains, but for those on
+// request.
+std::vector<uint32_t> wanted_outputs(const Plan& plan, element request,
                                      const std::vector<bool>& given) {
+  const TableSchema& schema = plan.schema();
   std::vector<uint32_t> made;
   simdjson::dom::array names;
   const bool named = request["outputs"].get(names) == simdjson::SUCCESS;
   for (uint32_t i = 0; i < schema.outputs.size(); ++i) {
-    bool wanted = !named;
+    bool wanted = !named && !plan.on_request(i);
     if (!named && i < schema.output_fields.size()) {
       for (const uint32_t field : schema.output_fields[i]) wanted = wanted && given[field];
     }
@@ -298,7 +300,7 @@ int main(int count, char** arguments) {
       give_up("field '" + schema.fields[i].name + "' is not there");
     }
   }
-  const std::vector<uint32_t> outputs = wanted_outputs(schema, request, is_given);
+  const std::vector<uint32_t> outputs = wanted_outputs(*plan.value(), request, is_given);
   const Status done = plan.value()->run(frame, options, nullptr, outputs);
   if (done.ok()) print_answer(*plan.value(), frame, outputs);
   else print_error(done.error());

@@ -191,6 +191,46 @@ export interface ForestAttributes {
   readonly categories?: readonly string[] | undefined;
 }
 
+/** Computes Shapley values of forests, from the covers of their leaves; see native/tabular/forest/shap.h. The outputs are the values and the expected value. */
+export interface ForestShapAttributes {
+  /** a column that each forest fills */
+  readonly forests: Int32Array;
+  /** the score to which the first number of each forest's leaves belongs */
+  readonly scores: Int32Array;
+  /** the count of scores */
+  readonly score_count: number;
+  /** the count of features in the output */
+  readonly feature_count: number;
+  /** for each feature of each forest: its player */
+  readonly players: Int32Array;
+  /** where each player's features start in share_features, and the end of the last; absent: a player is a feature */
+  readonly share_offsets?: Int32Array | undefined;
+  /** the features among which a player's value is divided evenly */
+  readonly share_features?: Int32Array | undefined;
+  /** for each leaf of each forest: the weight of the training rows that reached it */
+  readonly covers?: Float64Array | undefined;
+  /** why there are no values: requests are rejected with it */
+  readonly lacks?: string | undefined;
+  /** a factor for all values */
+  readonly scale?: Real | undefined;
+  /** a number for each score, which is added to the expected value */
+  readonly bias?: Float64Array | undefined;
+}
+
+/** Lists the leaf of each tree of forests, or its values. */
+export interface ForestTreesAttributes {
+  /** a column that each forest fills */
+  readonly forests: Int32Array;
+  /** for each tree of each forest: its place in the output */
+  readonly order: Int32Array;
+  /** for each leaf of each forest: its number in the output; absent: its number in the forest */
+  readonly leaf_ids?: Int32Array | undefined;
+  /** the output is the trees' values; otherwise their leaves */
+  readonly values?: boolean | undefined;
+  /** a factor for all values */
+  readonly scale?: Real | undefined;
+}
+
 /** Maps a label to its index. */
 export interface StringIndexerAttributes {
   /** the labels in the order of their indices */
@@ -1384,6 +1424,8 @@ export interface StageAttributes {
   readonly 'derive': DeriveAttributes;
   readonly 'pick': PickAttributes;
   readonly 'forest': ForestAttributes;
+  readonly 'forest_shap': ForestShapAttributes;
+  readonly 'forest_trees': ForestTreesAttributes;
   readonly 'string_indexer': StringIndexerAttributes;
   readonly 'index_to_string': IndexToStringAttributes;
   readonly 'string_map': StringMapAttributes;
