@@ -12,6 +12,7 @@ import {
 } from '../plan/builder.js';
 import type { BoosterAnswer } from '../../model/booster-answer.js';
 import type { Booster } from '../plan/xgboost/booster.js';
+import { addExplanation, type ExplainedForest, noCovers } from '../plan/explain.js';
 import {
   baseMargins,
   boosterScores,
@@ -46,11 +47,22 @@ export function lowerXgboost(read: Booster, answer?: BoosterAnswer): Lowered {
   const builder = new PlanBuilder('xgboost', `XGBoost${version}`);
   const { columns, categories, matrix } = xgboostFields(builder, booster);
   builder.matrix = matrix;
+  const forests: ExplainedForest[] = [];
   const scores =
     booster.linear === undefined
-      ? boosterScores(builder, booster, columns, PLACE, categories)
+      ? boosterScores(builder, booster, columns, PLACE, {
+          forests,
+          ...(categories === undefined ? {} : { categories }),
+        })
       : linearScores(builder, booster, booster.linear, columns);
   addAnswers(builder, booster, scores, answer);
+  const isCovered = forests.every(({ covers }) => covers !== undefined);
+  addExplanation(builder, {
+    forests,
+    features: columns.length,
+    scores: outputCount(booster),
+    ...(isCovered ? {} : { lacks: noCovers('sum_hessian') }),
+  });
   return { plan: builder.finish(), warnings };
 }
 

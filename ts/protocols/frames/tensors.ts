@@ -17,6 +17,8 @@ export interface RequestColumn {
   readonly isList: boolean;
   /** Whether rows have a second dimension of 1, as a tensor model may declare its columns. */
   readonly isNested?: boolean;
+  /** Rows are lists of this length, whose items are the cells. */
+  readonly width?: number;
   /** null = missing. Numbers are kept as written. */
   readonly cells: readonly ExactValue[];
 }
@@ -34,9 +36,16 @@ export function requestText(
   columns: readonly RequestColumn[],
   outputs: readonly string[] = [],
 ): string {
-  const inputs = columns.map(({ name, datatype, isList, isNested, cells }) => {
-    const rows = cells.length;
-    const shape = isList ? `[${rows},1,-1]` : isNested === true ? `[${rows},1]` : `[${rows}]`;
+  const inputs = columns.map(({ name, datatype, isList, isNested, width, cells }) => {
+    const rows = cells.length / (width ?? 1);
+    const columns = isList
+      ? ',1,-1'
+      : isNested === true
+        ? ',1'
+        : width === undefined
+          ? ''
+          : `,${width}`;
+    const shape = `[${rows}${columns}]`;
     // With this format both ways of writing a timestamp are accepted.
     const format = datatype === 'TIMESTAMP' ? ',"parameters":{"format":"iso8601"}' : '';
     const data = cells.map((cell) => {

@@ -7,6 +7,7 @@ import { seesPaths, type Entrance } from '../../access/policy.js';
 import { locked } from '../../listeners/http/access/rest-lock.js';
 import { consoleRoute } from '../console/route.js';
 import { LinkHeldBytes } from '../../engine/held-bytes.js';
+import { explainRoute } from '../../protocols/frames/explain.js';
 import { framesRoute } from '../../protocols/frames/route.js';
 import { generateRoute } from '../../protocols/generate/route.js';
 import { openApiRoute } from '../openapi/route.js';
@@ -141,6 +142,7 @@ void runListener<HttpSettings>(async (thread, settings) => {
     openApiRoute({ ...context, console: settings.console }, method, path) ??
     framesRoute(context, thread, method, path) ??
     generateRoute(context, thread, method, path) ??
+    explainRoute(context, thread, method, path) ??
     (V1_PREFIX.test(path)
       ? v1Route(context, thread, method, path)
       : v2Route(context, thread, method, path));

@@ -35,6 +35,7 @@ const TREES = {
   oneHots: 6,
   ctrs: 7,
   leaves: 8,
+  weights: 9,
   steps: 10,
   leafIds: 11,
   texts: 12,
@@ -105,7 +106,9 @@ function modelOf(table: FlatTable, info: ModelInfo): CatboostModel {
   checkScale(scale, bias, width);
   const grower = new TreeGrower(splitCount({ floats, oneHots, ctrs: [] }));
   growTrees(grower, table, leaves.length / width, width);
+  const weights = table.doubles(TREES.weights);
   return {
+    ...(weights.length === leaves.length / width ? { covers: weights } : {}),
     ...{ floats, categoricals, oneHots, ctrs: [], words: new Map<number, string>() },
     ...{ trees: grower, leaves, width, scale, bias, info },
   };

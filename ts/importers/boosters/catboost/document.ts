@@ -49,11 +49,13 @@ export function readDocument(text: string): CatboostModel {
   const { scale, bias } = scaleOf(optional(document, 'scale_and_bias'), leaves.width);
   const width = leaves.width ?? bias.length;
   checkScale(scale, bias, width);
+  const covers = Float64Array.from(leaves.covers);
   const info = new Map(Object.entries(Object(optional(document, 'model_info') ?? {})));
   return {
     ...{ floats, categoricals, oneHots, ctrs, words },
     ...{ trees: grower, width, scale, bias, info },
     leaves: checkLeaves(Float64Array.from(leaves.values), width),
+    ...(covers.length === leaves.count ? { covers } : {}),
   };
 }
 
@@ -119,6 +121,8 @@ function refuseOthers(features: unknown): void {
 /** The leaves of all trees that are read. */
 class Leaves {
   readonly values: number[] = [];
+  /** The weights of leaves that have one. */
+  readonly covers: number[] = [];
   /** Values of each leaf; undefined: no leaf is read. */
   width: number | undefined;
 
@@ -127,7 +131,7 @@ class Leaves {
   }
 
   /** Errors: RangeError: leaves have different numbers of values. */
-  add(values: Float64Array, leaves: number, place: string): void {
+  add(values: Float64Array, leaves: number, place: string, weights: unknown): void {
     this.width ??= values.length / leaves;
     const expected = this.width * leaves;
     if (!Number.isInteger(this.width) || this.width < 1 || values.length !== expected) {
@@ -136,6 +140,8 @@ class Leaves {
       );
     }
     for (const value of values) this.values.push(value);
+    const covers = Array.isArray(weights) ? weights : [weights];
+    for (const cover of covers) if (typeof cover === 'number') this.covers.push(cover);
   }
 }
 
@@ -152,6 +158,7 @@ function growSymmetric(grower: TreeGrower, leaves: Leaves, trees: unknown): void
       within(place, () => numbers(member(tree, 'leaf_values'))),
       count,
       place,
+      optional(tree, 'leaf_weights'),
     );
   }
 }
@@ -167,7 +174,7 @@ function growNodes(grower: TreeGrower, leaves: Leaves, tree: unknown): void {
     }
     const number = ~leaves.count;
     const values = within(place, () => numbers(Array.isArray(value) ? value : [value]));
-    leaves.add(values, 1, place);
+    leaves.add(values, 1, place, optional(node, 'weight'));
     return { number, isLeaf: true };
   };
   const root = grow(tree);

@@ -11,6 +11,10 @@ export interface CatboostFields {
   readonly columns: readonly Column[];
   /** The number of a feature's column among them. */
   readonly columnOf: (kind: SplitKind, position: number) => number;
+  /** By column: the features that share its Shapley value. */
+  readonly sources: readonly (readonly number[])[];
+  /** The count of features of requests. */
+  readonly count: number;
   /** Whether a request may send all features as a matrix of numbers. */
   readonly matrix: boolean;
 }
@@ -37,9 +41,12 @@ export function catboostFields(builder: PlanBuilder, model: CatboostModel): Catb
     fields.set(flat, builder.field({ name, type, ...(about === '' ? {} : { about }) }));
   }
   const columns: Column[] = [];
+  const sources: (readonly number[])[] = [];
   const numbers = floats.map((feature) => {
     const field = fields.get(feature.flat);
-    return field === undefined || feature.borders.length === 0 ? -1 : columns.push(field) - 1;
+    if (field === undefined || feature.borders.length === 0) return -1;
+    sources.push([feature.flat]);
+    return columns.push(field) - 1;
   });
   const texts = new Map(categoricals.map((feature) => [feature.index, feature]));
   const numeric = new Map(floats.map((feature) => [feature.index, feature]));
@@ -58,13 +65,22 @@ export function catboostFields(builder: PlanBuilder, model: CatboostModel): Catb
   const words = oneHots.map((oneHot) => {
     const owner = textOf(oneHot.index);
     if (oneHot.texts.length < oneHot.hashes.length) refuseHashes([oneHot.index], categoricals);
+    sources.push([owner.flat]);
     return columns.push(categoryOf(builder, owner.column, owner, oneHot)) - 1;
   });
   const statistics = new CtrColumns(builder, { float: floatOf, text: textOf }, model);
-  const ctrs = model.ctrs.map((ctr) => columns.push(statistics.column(ctr)) - 1);
+  const ctrs = model.ctrs.map((ctr) => {
+    // CatBoost gives the value of a combination to its categories, not to its other splits.
+    sources.push(
+      ctr.parts.flatMap(({ kind, index }) => (kind === 'categorical' ? [textOf(index).flat] : [])),
+    );
+    return columns.push(statistics.column(ctr)) - 1;
+  });
   const positions = { float: numbers, text: words, ctr: ctrs };
   return {
     columns,
+    sources,
+    count: last + 1,
     columnOf: (kind, position) => positions[kind][position] ?? -1,
     matrix: categoricals.length === 0,
   };

@@ -3,6 +3,7 @@
 // catboost/libs/eval_result/eval_helpers.cpp (PrepareEval), python-package/catboost/core.py
 // (_get_default_prediction_type).
 import { call, columnRef, constant, type Expression, PlanBuilder } from '../../plan/builder.js';
+import { addExplanation, type ExplainedForest, noCovers } from '../../plan/explain.js';
 import { addForest } from '../../plan/forest.js';
 import { vectorElement } from '../../plan/ops/vectors.js';
 import { greatestOf } from '../../plan/xgboost/scores.js';
@@ -31,11 +32,21 @@ export function lowerCatboost(bytes: Buffer): Lowered {
   const fields = catboostFields(builder, model);
   builder.matrix = fields.matrix;
   const nodes = forestNodes(model.trees, splitTests(model, fields.columnOf));
-  const sums = sumsOf(builder, model, { features: fields.columns, nodes });
+  const forests: ExplainedForest[] = [];
+  const sums = sumsOf(builder, model, { features: fields.columns, nodes }, forests);
   const scores = sums.map((sum, i) =>
     columnRef(builder.derive(`score ${i}`, 'double', scaled(model, sum, i), PLACE)),
   );
   const warnings = addAnswers(builder, model, scores);
+  addExplanation(builder, {
+    forests,
+    features: fields.count,
+    scores: model.width,
+    sources: fields.sources,
+    scale: model.scale,
+    bias: model.bias,
+    ...(model.covers === undefined ? { lacks: noCovers('leaf_weights') } : {}),
+  });
   return { plan: builder.finish(), warnings };
 }
 
@@ -50,19 +61,46 @@ type ForestParts = Pick<Parameters<typeof addForest>[1], 'features' | 'nodes'>;
 /** The sums of the trees, one for each value of a leaf. */
 function sumsOf(
   builder: PlanBuilder,
-  { trees, leaves, width }: CatboostModel,
+  { trees, leaves, width, covers }: CatboostModel,
   parts: ForestParts,
+  forests: ExplainedForest[],
 ): readonly Expression[] {
   if (trees.roots.length === 0) return Array.from({ length: width }, () => constant(0));
   const values = builder.column('sums', width === 1 ? 'double' : 'vector');
   const roots = Int32Array.from(trees.roots);
-  addForest(builder, { ...parts, roots, leaves, width, values }, PLACE);
+  const options = { ...parts, roots, leaves, width };
+  addForest(builder, { ...options, values }, PLACE);
+  const leafIds = leafNumbers(trees, leaves.length / width);
+  forests.push({ options, column: values, leafIds, ...(covers === undefined ? {} : { covers }) });
   if (width === 1) return [columnRef(values)];
   return Array.from({ length: width }, (_, index) => {
     const output = builder.column(`sum ${index}`, 'double');
     vectorElement(builder, { input: values, output, index }, PLACE);
     return columnRef(output);
   });
+}
+
+/**
+ * By leaf: its number in its tree, as CatBoost counts: from left to right, but the leaf of a node
+ * with only one comes before those of the node's other child.
+ */
+function leafNumbers({ roots, left, right }: CatboostModel['trees'], count: number): Int32Array {
+  const numbers = new Int32Array(count);
+  for (const root of roots) {
+    let next = 0;
+    const waiting = [root];
+    for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
+      if (at < 0) {
+        numbers[~at] = next;
+        next += 1;
+        continue;
+      }
+      const [one, other] = [left[at] ?? -1, right[at] ?? -1];
+      if (one >= 0 && other < 0) waiting.push(one, other);
+      else waiting.push(other, one);
+    }
+  }
+  return numbers;
 }
 
 function scaled({ scale, bias }: CatboostModel, sum: Expression, score: number): Expression {

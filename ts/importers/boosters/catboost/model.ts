@@ -46,6 +46,8 @@ export interface CatboostModel {
   /** Leaf i has the values from i * width to (i + 1) * width. */
   readonly leaves: Float64Array;
   readonly width: number;
+  /** By leaf: the weight of its training rows; absent: the file has none. */
+  readonly covers?: Float64Array;
   /** A score is the sum of the trees times the scale, plus its bias. */
   readonly scale: number;
   readonly bias: readonly number[];

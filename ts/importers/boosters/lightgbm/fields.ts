@@ -19,6 +19,8 @@ export interface LightgbmFields {
   readonly numberOf: (feature: number) => Column;
   /** Call it once all trees have named their columns. */
   readonly features: () => Pick<ForestOptions, 'features' | 'categories'>;
+  /** By column that trees read: its feature. */
+  readonly sources: readonly (readonly number[])[];
   /** Whether a request may send all features as a matrix of numbers. */
   readonly matrix: boolean;
   readonly warnings: readonly string[];
@@ -35,6 +37,7 @@ export function lightgbmFields(builder: PlanBuilder, model: LightgbmModel): Ligh
   const columns: Column[] = [];
   const texts = new Map<number, readonly string[]>();
   const known = new Map<string, number>();
+  const sources: (readonly number[])[] = [];
   const columnOf: ColumnOf = (feature, reading) => {
     const key = `${reading} ${feature}`;
     const found = known.get(key);
@@ -48,6 +51,7 @@ export function lightgbmFields(builder: PlanBuilder, model: LightgbmModel): Ligh
       texts.set(columns.length, field.words);
     }
     const isRead = field.isCoded && reading === 'category';
+    sources.push([feature]);
     columns.push(isRead ? field.column : readingOf(builder, field.column, reading));
     known.set(key, columns.length - 1);
     return columns.length - 1;
@@ -68,7 +72,7 @@ export function lightgbmFields(builder: PlanBuilder, model: LightgbmModel): Ligh
     features: columns,
     ...(texts.size === 0 ? {} : { categories: texts }),
   });
-  return { columnOf, numberOf, features, matrix: categories.size === 0, warnings };
+  return { columnOf, numberOf, features, sources, matrix: categories.size === 0, warnings };
 }
 
 interface FieldColumn {

@@ -3,6 +3,7 @@
 // gbdt_prediction.cpp.
 import type { BoosterAnswer } from '../../../model/booster-answer.js';
 import { call, columnRef, constant, type Expression, PlanBuilder } from '../../plan/builder.js';
+import { addExplanation, type ExplainedForest, noCovers } from '../../plan/explain.js';
 import { addForest } from '../../plan/forest.js';
 import { greatestOf } from '../../plan/xgboost/scores.js';
 import { addClassLabel } from '../classes.js';
@@ -29,17 +30,41 @@ export function lowerLightgbm(text: string, answer?: BoosterAnswer): Lowered {
     model.trees.filter((__, i) => i % model.classes === group),
   );
   const forests = groups.map((trees) => treesOf(trees, fields.columnOf));
+  const isLinear = model.trees.some(({ linear }) => linear !== undefined);
+  const explained: ExplainedForest[] = [];
   const scores = forests.map((forest, group): Expression => {
     if (forest.roots.length === 0) return constant(0);
     const trees = groups[group] ?? [];
     if (trees.some(({ linear }) => linear !== undefined)) {
-      return linearScore(builder, trees, forest, fields);
+      return linearScore(builder, trees, forest, fields, explained);
     }
-    const values = builder.column(`sum of class ${group}`, 'double');
-    addForest(builder, { ...fields.features(), ...forest, values }, PLACE);
-    return columnRef(values);
+    const { covers, leafIds, ...arrays } = forest;
+    const column = builder.column(`sum of class ${group}`, 'double');
+    const options = { ...fields.features(), ...arrays };
+    addForest(builder, { ...options, values: column }, PLACE);
+    explained.push({ options, column, leafIds, ...(covers === undefined ? {} : { covers }) });
+    return columnRef(column);
   });
   addAnswers(builder, model, scores, answer);
+  // Each round has a tree of each class.
+  const ordered = explained.map((forest, score) => ({
+    ...forest,
+    score,
+    order: Array.from(forest.options.roots, (_, round) => round * model.classes + score),
+  }));
+  const lacks = isLinear
+    ? 'the leaves of linear trees (linear_tree) have no Shapley values'
+    : ordered.every(({ covers }) => covers !== undefined)
+      ? undefined
+      : noCovers('leaf_count');
+  addExplanation(builder, {
+    forests: ordered,
+    features: model.features.length,
+    scores: model.classes,
+    sources: fields.sources,
+    hasMargins: !isLinear,
+    ...(lacks === undefined ? {} : { lacks }),
+  });
   return { plan: builder.finish(), warnings: fields.warnings };
 }
 

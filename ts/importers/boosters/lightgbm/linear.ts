@@ -9,6 +9,7 @@ import {
   type Expression,
   type PlanBuilder,
 } from '../../plan/builder.js';
+import type { ExplainedForest } from '../../plan/explain.js';
 import { addForest, addPick } from '../../plan/forest.js';
 import type { LightgbmFields } from './fields.js';
 import type { LightgbmTree } from './text.js';
@@ -22,10 +23,14 @@ export function linearScore(
   trees: readonly LightgbmTree[],
   forest: Trees,
   fields: LightgbmFields,
+  explained: ExplainedForest[],
 ): Expression {
   const isOne = trees.length === 1;
   const leaf = isOne ? builder.column('leaf', 'int32') : builder.column('leaves', 'list', 'int32');
-  addForest(builder, { ...fields.features(), ...forest, leaf }, PLACE);
+  const { covers: _, leafIds, ...arrays } = forest;
+  const options = { ...fields.features(), ...arrays };
+  addForest(builder, { ...options, leaf }, PLACE);
+  explained.push({ options, column: leaf, leafIds });
   let sum: Expression = constant({ type: 'double', real: 0 });
   let before = 0;
   trees.forEach((tree, i) => {

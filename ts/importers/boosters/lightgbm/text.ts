@@ -12,6 +12,8 @@ export interface LightgbmTree {
   readonly left: Int32Array;
   readonly right: Int32Array;
   readonly leaves: Float64Array;
+  /** By leaf: the count of training rows; absent: the file has none. */
+  readonly counts?: Float64Array;
   /** Set i has the words [bounds[i], bounds[i + 1]) of 32 bits. */
   readonly bounds: Int32Array;
   readonly words: Float64Array;
@@ -172,6 +174,9 @@ function treeOf(entries: Entries, features: number): LightgbmTree {
     leaves: numbersOf(entries, 'leaf_value', leafCount),
     bounds,
     words: sets === 0 ? new Float64Array(0) : numbersOf(entries, 'cat_threshold', words),
+    ...(entries.has('leaf_count') && nodes > 0
+      ? { counts: numbersOf(entries, 'leaf_count', leafCount) }
+      : {}),
     ...(isLinear ? { linear: linearOf(entries, leafCount, features) } : {}),
   };
   if (tree.words.some((word) => !Number.isInteger(word) || word < 0 || word >= 2 ** 32)) {

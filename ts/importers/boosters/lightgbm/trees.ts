@@ -9,7 +9,13 @@ export type Reading = 'value' | 'sparse' | 'category';
 /** Returns the index of a column that is read so. Errors: RangeError: it cannot be. */
 export type ColumnOf = (feature: number, reading: Reading) => number;
 
-export type Trees = Pick<ForestOptions, 'nodes' | 'roots' | 'leaves' | 'sets' | 'width'>;
+export interface Trees
+  extends Pick<ForestOptions, 'nodes' | 'roots' | 'leaves' | 'sets' | 'width'> {
+  /** By leaf: the count of training rows; absent: a tree's are not known. */
+  readonly covers?: Float64Array;
+  /** By leaf: its number in its tree. */
+  readonly leafIds: Int32Array;
+}
 
 const CATEGORICAL = 1;
 const DEFAULT_LEFT = 2;
@@ -30,6 +36,8 @@ export function treesOf(trees: readonly LightgbmTree[], columnOf: ColumnOf): Tre
     missing: new Uint8Array(count),
   };
   const leaves = new Float64Array(trees.reduce((sum, tree) => sum + tree.leaves.length, 0));
+  const covers = new Float64Array(leaves.length);
+  const leafIds = new Int32Array(leaves.length);
   const roots = new Int32Array(trees.length);
   const sets: Sets = { offsets: [0], members: [] };
   let [node, leaf] = [0, 0];
@@ -46,10 +54,14 @@ export function treesOf(trees: readonly LightgbmTree[], columnOf: ColumnOf): Tre
       nodes.right[node + i] = place(tree.right[i] ?? 0);
     }
     leaves.set(tree.leaves, leaf);
+    leafIds.set([...tree.leaves.keys()], leaf);
+    // A single leaf has all rows, whatever their number.
+    covers.set(tree.counts ?? [1], leaf);
     node += tree.feature.length;
     leaf += tree.leaves.length;
   });
-  const made = { nodes, roots, leaves, width: 1 };
+  const hasCovers = trees.every((tree) => tree.counts !== undefined || tree.leaves.length === 1);
+  const made = { nodes, roots, leaves, width: 1, leafIds, ...(hasCovers ? { covers } : {}) };
   if (sets.offsets.length === 1) return made;
   const offsets = Int32Array.from(sets.offsets);
   return { ...made, sets: { offsets, members: Int32Array.from(sets.members) } };

@@ -50,12 +50,13 @@ function readTree(reader: BinaryReader): BoosterTree {
     );
   }
   const nodes = reader.take(NODE_BYTES * count);
-  reader.take(STAT_BYTES * count);
+  const statistics = reader.take(STAT_BYTES * count);
   const left = new Int32Array(count);
   const right = new Int32Array(count);
   const feature = new Int32Array(count);
   const value = new Float64Array(count);
   const defaultLeft = new Uint8Array(count);
+  const covers = new Float64Array(count);
   for (let i = 0; i < count; i += 1) {
     const at = i * NODE_BYTES;
     left[i] = nodes.getInt32(at + 4, true);
@@ -64,8 +65,9 @@ function readTree(reader: BinaryReader): BoosterTree {
     feature[i] = split % DEFAULT_LEFT;
     defaultLeft[i] = split >= DEFAULT_LEFT ? 1 : 0;
     value[i] = nodes.getFloat32(at + 16, true);
+    covers[i] = statistics.getFloat32(i * STAT_BYTES + 4, true);
   }
-  return { left, right, feature, value, defaultLeft };
+  return { left, right, feature, value, defaultLeft, covers };
 }
 
 class BinaryReader {

@@ -12,6 +12,8 @@ export interface BoosterTree {
   /** For a split, the threshold below which values go left; for a leaf, its value. Floats. */
   readonly value: ArrayLike<number>;
   readonly defaultLeft: ArrayLike<number>;
+  /** The hessians of the training rows that reached a node; absent: the file has none. */
+  readonly covers?: ArrayLike<number>;
   /** Categories that go right, by the number of the node. */
   readonly categories?: ReadonlyMap<number, ArrayLike<number>>;
   /** Multi-output trees: leaf i has the values from at[i] * size to (at[i] + 1) * size. */

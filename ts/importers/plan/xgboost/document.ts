@@ -98,8 +98,11 @@ function treeOf(tree: unknown, index: number): BoosterTree {
   try {
     const categories = splitsOf(tree, count);
     const vectors = vectorsOf(tree, made);
+    const hessians = optional(tree, 'sum_hessian');
+    const covers = hessians === undefined ? [] : numbers(hessians);
     return {
       ...made,
+      ...(covers.length === count ? { covers } : {}),
       ...(categories === undefined ? {} : { categories }),
       ...(vectors === undefined ? {} : { vectors }),
     };

@@ -9,6 +9,7 @@ import {
   type Expression,
   type PlanBuilder,
 } from '../builder.js';
+import type { ExplainedForest } from '../explain.js';
 import { addForest, type ForestOptions } from '../forest.js';
 import { vectorAssembler, vectorElement } from '../ops/vectors.js';
 import type { Booster } from './booster.js';
@@ -68,6 +69,13 @@ export function baseMargins(booster: Booster): readonly number[] {
 /** A part of a booster's features; see ForestOptions. */
 export type BoosterFeatures = Pick<ForestOptions, 'features' | 'categories'>;
 
+/** The features of a booster, and the forests that are made of it. */
+interface ScoreOptions {
+  readonly categories?: ForestOptions['categories'];
+  /** Receives the forests. */
+  readonly forests?: ExplainedForest[];
+}
+
 /** Appends the trees. The scores before the objective's own function, floats: of each class, or
  * one alone. Errors: RangeError: a tree is none. */
 export function boosterScores(
@@ -75,7 +83,7 @@ export function boosterScores(
   booster: Booster,
   features: ForestOptions['features'],
   place: string,
-  categories?: ForestOptions['categories'],
+  { categories, forests }: ScoreOptions = {},
 ): readonly Expression[] {
   const width = outputCount(booster);
   const isVector = booster.trees.some(({ vectors }) => vectors !== undefined);
@@ -96,11 +104,14 @@ export function boosterScores(
   }
   const margins = baseMargins(booster);
   const add = (values: Column, base: readonly number[], group?: number): void => {
+    const { covers, leafIds, order, ...trees } = treesOf(booster, base.length, group);
+    const options = { features, ...trees };
+    const own = { options, column: values, score: group ?? 0, leafIds, order };
+    forests?.push(covers === undefined ? own : { ...own, covers });
     addForest(
       builder,
       {
-        features,
-        ...treesOf(booster, base.length, group),
+        ...options,
         base: Float64Array.from(base),
         roundToFloat: true,
         floatSums: true,

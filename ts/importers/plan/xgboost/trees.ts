@@ -2,7 +2,14 @@
 import { type ForestOptions, TreeMissing, TreeTest } from '../forest.js';
 import type { Booster, BoosterTree } from './booster.js';
 
-type Trees = Pick<ForestOptions, 'nodes' | 'roots' | 'leaves' | 'sets' | 'width'>;
+interface Trees extends Pick<ForestOptions, 'nodes' | 'roots' | 'leaves' | 'sets' | 'width'> {
+  /** By leaf; absent: a tree has none. */
+  readonly covers?: Float64Array;
+  /** By leaf: its node's number in the file. */
+  readonly leafIds: Int32Array;
+  /** The numbers of the trees in the file. */
+  readonly order: readonly number[];
+}
 
 /**
  * The trees of one output, whose leaves have one value, or all trees of a booster whose leaves have
@@ -11,8 +18,10 @@ type Trees = Pick<ForestOptions, 'nodes' | 'roots' | 'leaves' | 'sets' | 'width'
  */
 export function treesOf(booster: Booster, width: number, group?: number): Trees {
   const made = new Arrays(booster, width);
+  const order: number[] = [];
   booster.trees.forEach((tree, i) => {
     if (group !== undefined && booster.groups[i] !== group) return;
+    order.push(i);
     try {
       made.add(tree, Math.fround(booster.weights?.[i] ?? 1));
     } catch (error) {
@@ -20,7 +29,7 @@ export function treesOf(booster: Booster, width: number, group?: number): Trees 
       throw error;
     }
   });
-  return made.finish();
+  return { ...made.finish(), order };
 }
 
 class Arrays {
@@ -33,6 +42,9 @@ class Arrays {
   readonly #test: Uint8Array;
   readonly #missing: Uint8Array;
   readonly #leaves: Float64Array;
+  readonly #covers: Float64Array;
+  readonly #leafIds: Int32Array;
+  #hasCovers = true;
   readonly #roots: number[] = [];
   readonly #offsets = [0];
   readonly #members: number[] = [];
@@ -50,6 +62,8 @@ class Arrays {
     this.#test = new Uint8Array(count);
     this.#missing = new Uint8Array(count);
     this.#leaves = new Float64Array(count * width);
+    this.#covers = new Float64Array(count);
+    this.#leafIds = new Int32Array(count);
   }
 
   add(tree: BoosterTree, weight: number): void {
@@ -81,7 +95,8 @@ class Arrays {
     this.#roots.push(numbers[0] ?? 0);
   }
 
-  #addLeaf({ value, vectors, right }: BoosterTree, at: number, weight: number): number {
+  #addLeaf(tree: BoosterTree, at: number, weight: number): number {
+    const { value, vectors, right, covers } = tree;
     const isLeaf = vectors !== undefined || (right[at] ?? -1) < 0;
     if (!isLeaf) throw new RangeError(`node ${at} is not part of exactly one tree`);
     const from = vectors === undefined ? at : (vectors.at[at] ?? 0) * this.#width;
@@ -90,6 +105,9 @@ class Arrays {
       if (Number.isNaN(own)) throw new RangeError(`node ${at}: its value is not a number`);
       this.#leaves[this.#leafCount * this.#width + i] = Math.fround(own * weight);
     }
+    this.#leafIds[this.#leafCount] = at;
+    if (covers === undefined) this.#hasCovers = false;
+    this.#covers[this.#leafCount] = covers?.[at] ?? 0;
     this.#leafCount += 1;
     return ~(this.#leafCount - 1);
   }
@@ -126,7 +144,7 @@ class Arrays {
     return number;
   }
 
-  finish(): Trees {
+  finish(): Omit<Trees, 'order'> {
     const count = this.#nodeCount;
     const isCategorical = this.#members.length > 0 || this.#offsets.length > 1;
     return {
@@ -141,6 +159,8 @@ class Arrays {
       roots: Int32Array.from(this.#roots),
       leaves: this.#leaves.slice(0, this.#leafCount * this.#width),
       width: this.#width,
+      leafIds: this.#leafIds.slice(0, this.#leafCount),
+      ...(this.#hasCovers ? { covers: this.#covers.slice(0, this.#leafCount) } : {}),
       ...(isCategorical
         ? {
             sets: {

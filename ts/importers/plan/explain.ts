@@ -1,0 +1,212 @@
+// The outputs that explain forests, computed only for requests that name them: Shapley values with
+// the expected value, the leaves that a row reaches, and the trees' values. The stages
+// `forest_shap` and `forest_trees`, which native/tabular/forest runs. Importer's worker thread;
+// pure.
+import { INT32_MAX } from '../../base/limits.js';
+import {
+  EXPECTED_VALUE,
+  LEAF_INDICES,
+  SHAP_VALUES,
+  TREE_MARGINS,
+} from '../../model/explanation-names.js';
+import type { Column, PlanBuilder } from './builder.js';
+import type { ForestOptions } from './forest.js';
+
+/** A stage `forest` whose column is a sum or a mean of trees. */
+export interface ExplainedForest {
+  readonly options: Pick<ForestOptions, 'features' | 'roots' | 'leaves' | 'width'>;
+  /** The column that the stage fills. */
+  readonly column: Column;
+  /** The score to which the first number of a leaf belongs. Default: 0. */
+  readonly score?: number;
+  /** By leaf: the weight of the training rows that reached it. Absent: the file has none. */
+  readonly covers?: Float64Array;
+  /** By tree: its place among the trees of all forests. Default: in their order. */
+  readonly order?: readonly number[];
+  /** By leaf: its number in the tree, as the library counts. Default: from the tree's first. */
+  readonly leafIds?: Int32Array;
+}
+
+export interface Explanation {
+  readonly forests: readonly ExplainedForest[];
+  /** The features of requests; each has a Shapley value. */
+  readonly features: number;
+  /** Default: 1. */
+  readonly scores?: number;
+  /**
+   * By column that trees read: the features that it is made of, which share its value evenly.
+   * Columns of the same features are one player. Default: the feature of the column's number.
+   */
+  readonly sources?: readonly (readonly number[])[];
+  /** A factor of all trees. */
+  readonly scale?: number;
+  /** By score; added to the expected value. */
+  readonly bias?: readonly number[];
+  /** Why there are no Shapley values. */
+  readonly lacks?: string;
+  /** Whether a tree's value is that of its leaf. Default: true. */
+  readonly hasMargins?: boolean;
+}
+
+/** The text of `lacks` for a file without covers; `what`: their name in the format. */
+export const noCovers = (what: string): string =>
+  `the model's file does not say how many training rows reached each leaf (${what})`;
+
+/** Adds the outputs. Does nothing if there are no forests. */
+export function addExplanation(builder: PlanBuilder, explanation: Explanation): void {
+  const { forests } = explanation;
+  if (forests.length === 0) return;
+  addShapValues(builder, explanation);
+  addTrees(builder, explanation, LEAF_INDICES);
+  if (explanation.hasMargins !== false) addTrees(builder, explanation, TREE_MARGINS);
+}
+
+function columnsOf({ options: { features } }: ExplainedForest): readonly Column[] {
+  return 'vector' in features ? [features.vector] : features;
+}
+
+const inputsOf = (forests: readonly ExplainedForest[]): readonly Column[] => [
+  ...new Set(forests.flatMap(columnsOf)),
+];
+
+const widthOf = ({ options: { features } }: ExplainedForest): number =>
+  'vector' in features ? (features.size ?? 0) : features.length;
+
+function addShapValues(builder: PlanBuilder, explanation: Explanation): void {
+  const { forests, features, scores = 1, sources, scale = 1, bias } = explanation;
+  const players = playersOf(forests, sources);
+  const lacks = explanation.lacks ?? lackOf(explanation);
+  const values = builder.column(SHAP_VALUES, 'list', 'double');
+  const expected = builder.column(EXPECTED_VALUE, 'list', 'double');
+  builder.stage(
+    'forest_shap',
+    inputsOf(forests),
+    [values, expected],
+    {
+      forests: Int32Array.from(forests, ({ column }) => column),
+      scores: Int32Array.from(forests, ({ score = 0 }) => score),
+      score_count: scores,
+      feature_count: Math.max(1, features),
+      players: players.numbers,
+      ...players.shares,
+      ...(lacks === undefined ? { covers: joined(forests) } : { lacks }),
+      scale: { real: scale },
+      ...(bias === undefined ? {} : { bias: Float64Array.from(bias) }),
+    },
+    SHAP_VALUES,
+  );
+  const list = { type: 'list', element: 'double', extra: true } as const;
+  const inner = scores > 1 ? { inner: scores } : {};
+  builder.output({
+    name: SHAP_VALUES,
+    column: values,
+    size: Math.max(1, features) * scores,
+    ...list,
+    ...inner,
+  });
+  builder.output({ name: EXPECTED_VALUE, column: expected, size: scores, ...list });
+}
+
+/** The reason that these forests have no Shapley values; undefined: they do. */
+function lackOf({ forests, features, scores = 1 }: Explanation): string | undefined {
+  for (const forest of forests) {
+    const { covers } = forest;
+    if (covers === undefined) return noCovers('covers');
+    if ('vector' in forest.options.features && widthOf(forest) === 0)
+      return "the model's file does not say how many features it has";
+    const wrong = covers.find((cover) => !(cover >= 0 && cover < Number.POSITIVE_INFINITY));
+    if (wrong !== undefined) {
+      return `the cover of a leaf is ${wrong}: expected a finite number from 0`;
+    }
+  }
+  if (features < 1) return 'the model has no features';
+  const size = features * scores;
+  return size <= INT32_MAX ? undefined : `${size} values for each row are too many`;
+}
+
+function joined(forests: readonly ExplainedForest[]): Float64Array {
+  const parts = forests.map(({ covers }) => covers ?? new Float64Array(0));
+  const made = new Float64Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    made.set(part, at);
+    at += part.length;
+  }
+  return made;
+}
+
+interface Players {
+  /** By feature of each forest. */
+  readonly numbers: Int32Array;
+  readonly shares: { readonly share_offsets?: Int32Array; readonly share_features?: Int32Array };
+}
+
+function playersOf(forests: readonly ExplainedForest[], sources: Explanation['sources']): Players {
+  if (sources === undefined) {
+    const own = forests.flatMap((forest) => Array.from({ length: widthOf(forest) }, (_, i) => i));
+    return { numbers: Int32Array.from(own), shares: {} };
+  }
+  const known = new Map<string, number>();
+  const offsets = [0];
+  const features: number[] = [];
+  const numbers = sources.map((each) => {
+    const key = each.join();
+    const found = known.get(key) ?? known.size;
+    if (found === known.size) {
+      known.set(key, found);
+      features.push(...each);
+      offsets.push(features.length);
+    }
+    return found;
+  });
+  return {
+    numbers: Int32Array.from(forests.flatMap(() => numbers)),
+    shares: {
+      share_offsets: Int32Array.from(offsets),
+      share_features: Int32Array.from(features),
+    },
+  };
+}
+
+function addTrees(
+  builder: PlanBuilder,
+  { forests, scale = 1 }: Explanation,
+  name: typeof LEAF_INDICES | typeof TREE_MARGINS,
+): void {
+  const isValues = name === TREE_MARGINS;
+  const element = isValues ? 'double' : 'int32';
+  const [first] = forests;
+  const inner = isValues ? (first?.options.width ?? 1) : 1;
+  if (isValues && forests.some(({ options }) => options.width !== inner)) return;
+  const column = builder.column(name, 'list', element);
+  let trees = 0;
+  const order = forests.flatMap(({ order: own, options: { roots } }) => {
+    const places = own ?? Array.from(roots, (_, i) => trees + i);
+    trees += roots.length;
+    return places;
+  });
+  const hasIds = forests.every(({ leafIds }) => leafIds !== undefined);
+  const ids = hasIds ? forests.flatMap(({ leafIds = [] }) => [...leafIds]) : undefined;
+  builder.stage(
+    'forest_trees',
+    inputsOf(forests),
+    [column],
+    {
+      forests: Int32Array.from(forests, (forest) => forest.column),
+      order: Int32Array.from(order),
+      ...(ids === undefined || isValues ? {} : { leaf_ids: Int32Array.from(ids) }),
+      values: isValues,
+      scale: { real: scale },
+    },
+    name,
+  );
+  builder.output({
+    name,
+    column,
+    type: 'list',
+    element,
+    size: order.length * inner,
+    extra: true,
+    ...(inner > 1 ? { inner } : {}),
+  });
+}
