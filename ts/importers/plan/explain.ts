@@ -25,6 +25,11 @@ export interface ExplainedForest {
   readonly order?: readonly number[];
   /** By leaf: its number in the tree, as the library counts. Default: from the tree's first. */
   readonly leafIds?: Int32Array;
+  /**
+   * By column that the trees read: the features that it is made of, which share its value evenly.
+   * Columns of the same features are one player. Default: the feature of the column's number.
+   */
+  readonly sources?: readonly (readonly number[])[];
 }
 
 export interface Explanation {
@@ -33,11 +38,6 @@ export interface Explanation {
   readonly features: number;
   /** Default: 1. */
   readonly scores?: number;
-  /**
-   * By column that trees read: the features that it is made of, which share its value evenly.
-   * Columns of the same features are one player. Default: the feature of the column's number.
-   */
-  readonly sources?: readonly (readonly number[])[];
   /** A factor of all trees. */
   readonly scale?: number;
   /** By score; added to the expected value. */
@@ -73,8 +73,8 @@ const widthOf = ({ options: { features } }: ExplainedForest): number =>
   'vector' in features ? (features.size ?? 0) : features.length;
 
 function addShapValues(builder: PlanBuilder, explanation: Explanation): void {
-  const { forests, features, scores = 1, sources, scale = 1, bias } = explanation;
-  const players = playersOf(forests, sources);
+  const { forests, features, scores = 1, scale = 1, bias } = explanation;
+  const players = playersOf(forests);
   const lacks = explanation.lacks ?? lackOf(explanation);
   const values = builder.column(SHAP_VALUES, 'list', 'double');
   const expected = builder.column(EXPECTED_VALUE, 'list', 'double');
@@ -141,15 +141,16 @@ interface Players {
   readonly shares: { readonly share_offsets?: Int32Array; readonly share_features?: Int32Array };
 }
 
-function playersOf(forests: readonly ExplainedForest[], sources: Explanation['sources']): Players {
-  if (sources === undefined) {
-    const own = forests.flatMap((forest) => Array.from({ length: widthOf(forest) }, (_, i) => i));
-    return { numbers: Int32Array.from(own), shares: {} };
+function playersOf(forests: readonly ExplainedForest[]): Players {
+  const own = (forest: ExplainedForest): readonly (readonly number[])[] =>
+    forest.sources ?? Array.from({ length: widthOf(forest) }, (_, feature) => [feature]);
+  if (forests.every(({ sources }) => sources === undefined)) {
+    return { numbers: Int32Array.from(forests.flatMap(own).flat()), shares: {} };
   }
   const known = new Map<string, number>();
   const offsets = [0];
   const features: number[] = [];
-  const numbers = sources.map((each) => {
+  const numbers = forests.flatMap(own).map((each) => {
     const key = each.join();
     const found = known.get(key) ?? known.size;
     if (found === known.size) {
@@ -160,7 +161,7 @@ function playersOf(forests: readonly ExplainedForest[], sources: Explanation['so
     return found;
   });
   return {
-    numbers: Int32Array.from(forests.flatMap(() => numbers)),
+    numbers: Int32Array.from(numbers),
     shares: {
       share_offsets: Int32Array.from(offsets),
       share_features: Int32Array.from(features),

@@ -61,6 +61,12 @@ export interface NodeCondition {
   readonly test: ConditionTest;
 }
 
+/** Training rows that reached a node, and those that passed; undefined: the file does not say. */
+interface Reached {
+  readonly rows?: number;
+  readonly passed?: number;
+}
+
 /** The output of a leaf: the members of the model's own kind are set. */
 export interface Leaf {
   readonly top?: number;
@@ -80,6 +86,8 @@ export interface GrownTrees {
   /** The first node and the first leaf of each tree, and the end of the last. */
   readonly nodeStarts: readonly number[];
   readonly leafStarts: readonly number[];
+  /** By leaf: the count of training rows that reached it; NaN: the file does not say. */
+  readonly covers: readonly number[];
 }
 
 /** The greatest count of leaves of a tree. */
@@ -98,6 +106,7 @@ export function someTrees(
 ): { readonly trees: GrownTrees; readonly leaves: readonly number[] } {
   const made: { [Part in keyof GrownTrees]: GrownTrees[Part][number][] } = {
     ...{ conditions: [], passed: [], failed: [], roots: [], nodeStarts: [0], leafStarts: [0] },
+    covers: [],
   };
   const leaves: number[] = [];
   trees.roots.forEach((root, tree) => {
@@ -114,7 +123,10 @@ export function someTrees(
       made.passed.push(moved(trees.passed[at] ?? 0));
       made.failed.push(moved(trees.failed[at] ?? 0));
     }
-    for (let at = leaf; at < leavesEnd; at += 1) leaves.push(at);
+    for (let at = leaf; at < leavesEnd; at += 1) {
+      leaves.push(at);
+      made.covers.push(trees.covers[at] ?? Number.NaN);
+    }
     made.nodeStarts.push(made.conditions.length);
     made.leafStarts.push(leaves.length);
   });
@@ -174,6 +186,8 @@ interface Open {
   readonly parent: number;
   readonly passed: boolean;
   readonly depth: number;
+  /** Training rows of the child. */
+  readonly rows: number;
 }
 
 /**
@@ -190,6 +204,7 @@ export function readTrees(
   const [passed, failed, roots]: [number[], number[], number[]] = [[], [], []];
   const open: Open[] = [];
   const [nodeStarts, leafStarts] = [[0], [0]];
+  const covers: number[] = [];
   let leaves = 0;
   for (const blob of blobs) {
     const tree = `tree ${open.length > 0 ? roots.length - 1 : roots.length}`;
@@ -207,13 +222,15 @@ export function readTrees(
     else (slot.passed ? passed : failed)[slot.parent] = number;
     if (node.condition === undefined) {
       addLeaf(node.leaf, depth);
+      covers.push(node.rows ?? slot?.rows ?? Number.NaN);
       leaves += 1;
     } else {
       conditions.push(node.condition);
       passed.push(0);
       failed.push(0);
-      open.push({ parent: number, passed: true, depth: depth + 1 });
-      open.push({ parent: number, passed: false, depth: depth + 1 });
+      const { rows: all = Number.NaN, passed: some = Number.NaN } = node.reached;
+      open.push({ parent: number, passed: true, depth: depth + 1, rows: some });
+      open.push({ parent: number, passed: false, depth: depth + 1, rows: all - some });
     }
     if (open.length > 0) continue;
     nodeStarts.push(conditions.length);
@@ -221,21 +238,28 @@ export function readTrees(
   }
   if (open.length > 0) throw new RangeError(`the nodes end inside tree ${roots.length - 1}`);
   if (roots.length !== count) throw new RangeError(`expected ${count} trees, got ${roots.length}`);
-  return { conditions, passed, failed, roots, nodeStarts, leafStarts };
+  return { conditions, passed, failed, roots, nodeStarts, leafStarts, covers };
 }
 
 interface ReadNode {
   readonly condition: NodeCondition | undefined;
   readonly leaf: Leaf;
+  readonly rows: number | undefined;
+  readonly reached: Reached;
 }
 
 function readNode(reader: WireReader): ReadNode {
   let condition: NodeCondition | undefined;
+  let rows: number | undefined;
+  let reached: Reached = {};
   let leaf: Leaf = {};
   while (reader.next()) {
     switch (reader.field) {
       case NODE.condition:
-        condition = readNodeCondition(reader.nested('condition'));
+        ({ condition, reached } = readNodeCondition(reader.nested('condition')));
+        break;
+      case NODE.numPosTrainingExamplesWithoutWeight:
+        rows = Number(reader.int64());
         break;
       case NODE.classifier:
         leaf = readClassifier(reader.nested('classifier'));
@@ -250,7 +274,7 @@ function readNode(reader: WireReader): ReadNode {
         reader.skip();
     }
   }
-  return { condition, leaf };
+  return { condition, leaf, rows, reached };
 }
 
 function readClassifier(reader: WireReader): Leaf {
@@ -297,8 +321,9 @@ function readRows(reader: WireReader): number {
   return rows;
 }
 
-function readNodeCondition(reader: WireReader): NodeCondition | undefined {
+function readNodeCondition(reader: WireReader): Pick<ReadNode, 'condition' | 'reached'> {
   let [attribute, passesMissing] = [0, false];
+  let reached: Reached = {};
   let test: ConditionTest | undefined;
   while (reader.next()) {
     switch (reader.field) {
@@ -311,11 +336,18 @@ function readNodeCondition(reader: WireReader): NodeCondition | undefined {
       case NODE_CONDITION.condition:
         test = readCondition(reader.nested('condition'));
         break;
+      case NODE_CONDITION.numTrainingExamplesWithoutWeight:
+        reached = { ...reached, rows: Number(reader.int64()) };
+        break;
+      case NODE_CONDITION.numPosTrainingExamplesWithoutWeight:
+        reached = { ...reached, passed: Number(reader.int64()) };
+        break;
       default:
         reader.skip();
     }
   }
-  return test === undefined ? undefined : { attribute, passesMissing, test };
+  const condition = test === undefined ? undefined : { attribute, passesMissing, test };
+  return { condition, reached };
 }
 
 /** Errors: RangeError: the condition is of a kind that is not supported. */

@@ -114,6 +114,7 @@ export const NODE = {
   classifier: 1,
   regressor: 2,
   condition: 3,
+  numPosTrainingExamplesWithoutWeight: 4,
   uplift: 5,
   anomalyDetection: 6,
 } as const;
@@ -140,6 +141,8 @@ export const NODE_CONDITION = {
   naValue: 1,
   attribute: 2,
   condition: 3,
+  numTrainingExamplesWithoutWeight: 4,
+  numPosTrainingExamplesWithoutWeight: 7,
 } as const;
 
 export const CONDITION = {

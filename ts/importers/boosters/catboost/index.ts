@@ -39,10 +39,9 @@ export function lowerCatboost(bytes: Buffer): Lowered {
   );
   const warnings = addAnswers(builder, model, scores);
   addExplanation(builder, {
-    forests,
+    forests: forests.map((forest) => ({ ...forest, sources: fields.sources })),
     features: fields.count,
     scores: model.width,
-    sources: fields.sources,
     scale: model.scale,
     bias: model.bias,
     ...(model.covers === undefined ? { lacks: noCovers('leaf_weights') } : {}),

@@ -50,6 +50,7 @@ export function lowerLightgbm(text: string, answer?: BoosterAnswer): Lowered {
   const ordered = explained.map((forest, score) => ({
     ...forest,
     score,
+    sources: fields.sources,
     order: Array.from(forest.options.roots, (_, round) => round * model.classes + score),
   }));
   const lacks = isLinear
@@ -61,7 +62,6 @@ export function lowerLightgbm(text: string, answer?: BoosterAnswer): Lowered {
     forests: ordered,
     features: model.features.length,
     scores: model.classes,
-    sources: fields.sources,
     hasMargins: !isLinear,
     ...(lacks === undefined ? {} : { lacks }),
   });

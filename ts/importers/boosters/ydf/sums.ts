@@ -9,6 +9,7 @@ import {
   type Expression,
   type PlanBuilder,
 } from '../../plan/builder.js';
+import { addExplanation, type ExplainedForest, noCovers } from '../../plan/explain.js';
 import { addForest, type ForestOptions } from '../../plan/forest.js';
 import { vectorElement } from '../../plan/ops/vectors.js';
 import { cast, float } from '../../plan/xgboost/scores.js';
@@ -25,6 +26,10 @@ interface SumOptions {
   readonly start?: number;
   /** Sums are kept in floats. Default: true. */
   readonly isFloat?: boolean;
+  /** The score that the sum is of. Default: 0. */
+  readonly score?: number;
+  /** The numbers of the trees in the file. */
+  readonly order?: readonly number[];
 }
 
 /**
@@ -38,7 +43,53 @@ export function addSums(
 ): readonly Expression[] {
   const sums = new TreeSums(builder, features);
   const isBoosted = ensemble.header.name === 'GRADIENT_BOOSTED_TREES';
-  return isBoosted ? boostedSums(sums, ensemble) : averages(sums, ensemble);
+  const scores = isBoosted ? boostedSums(sums, ensemble) : averages(sums, ensemble);
+  explain(builder, ensemble, features, sums.forests);
+  return scores;
+}
+
+/** Appends the outputs that explain the sums. */
+function explain(
+  builder: PlanBuilder,
+  ensemble: Ensemble,
+  features: ReadonlyMap<number, Feature>,
+  forests: readonly Explained[],
+): void {
+  const { header, grown, leaves } = ensemble;
+  const isBoosted = header.name === 'GRADIENT_BOOSTED_TREES';
+  const positions = [...features.keys()];
+  const [first] = forests;
+  if (first === undefined) return;
+  const isOblique = grown.conditions.some(({ test }) => test.kind === 'oblique');
+  const isCovered = forests.every(({ covers }) => covers !== undefined);
+  const lacks = isOblique
+    ? 'oblique conditions, which test sums of features, have no Shapley values'
+    : isCovered
+      ? undefined
+      : noCovers('num_pos_training_examples_without_weight');
+  const bias =
+    isBoosted && !forests.some(({ hasBase }) => hasBase) ? { bias: initialOf(ensemble) } : {};
+  addExplanation(builder, {
+    forests: forests.map((forest) => ({
+      ...forest,
+      sources: forest.attributes.map((attribute) => [positions.indexOf(attribute)]),
+    })),
+    features: positions.length,
+    scores: isBoosted ? initialOf(ensemble).length : leaves.width,
+    scale: !isBoosted && isWhole(ensemble) ? 1 / leaves.divisor : 1,
+    ...bias,
+    ...(lacks === undefined ? {} : { lacks }),
+  });
+}
+
+/** Whether the trees' leaves are divided by the count of trees after they are added. */
+const isWhole = (ensemble: Ensemble): boolean =>
+  ensemble.header.name !== 'ISOLATION_FOREST' && isLocal(ensemble);
+
+/** A forest, the columns of the data that it reads, and whether its sums start at a number. */
+interface Explained extends ExplainedForest {
+  readonly attributes: readonly number[];
+  readonly hasBase: boolean;
 }
 
 /** Appends stages `forest`. */
@@ -46,6 +97,8 @@ class TreeSums {
   readonly #builder: PlanBuilder;
   readonly #features: ReadonlyMap<number, Feature>;
   readonly #project: (test: ObliqueTest) => Column;
+  /** The forests, and the columns of the data that each reads. */
+  readonly forests: Explained[] = [];
 
   constructor(builder: PlanBuilder, features: ReadonlyMap<number, Feature>) {
     this.#builder = builder;
@@ -55,11 +108,11 @@ class TreeSums {
 
   /** A double. */
   one(trees: GrownTrees, leaves: Float64Array, name: string, options: SumOptions = {}): Expression {
-    const { start = 0, isFloat = true } = options;
+    const { start = 0, isFloat = true, ...place } = options;
     if (trees.roots.length === 0) return constant(start);
     const values = this.#builder.column(name, 'double');
     const sums = { width: 1, base: Float64Array.of(start), floatSums: isFloat, values };
-    this.#add(trees, { leaves, ...sums });
+    this.#add(trees, { leaves, ...sums }, place);
     return columnRef(values);
   }
 
@@ -76,11 +129,24 @@ class TreeSums {
 
   #add(
     trees: GrownTrees,
-    sums: Pick<ForestOptions, 'leaves' | 'width' | 'base' | 'floatSums' | 'values'>,
+    sums: Pick<ForestOptions, 'leaves' | 'width' | 'base' | 'floatSums'> & {
+      readonly values: Column;
+    },
+    place: Pick<SumOptions, 'score' | 'order'> = {},
   ): void {
-    const parts = forestParts(trees, this.#features, this.#project);
-    const forest = { ...parts, roots: Int32Array.from(trees.roots), ...sums };
-    addForest(this.#builder, forest, PLACE);
+    const { attributes, ...parts } = forestParts(trees, this.#features, this.#project);
+    const options = { ...parts, roots: Int32Array.from(trees.roots), ...sums };
+    addForest(this.#builder, options, PLACE);
+    const covers = Float64Array.from(trees.covers);
+    const known = covers.some(Number.isNaN) ? {} : { covers };
+    const leafIds = new Int32Array(covers.length);
+    trees.leafStarts.forEach((end, i) => {
+      const first = trees.leafStarts[i - 1] ?? end;
+      for (let leaf = first; leaf < end; leaf += 1) leafIds[leaf] = leaf - first;
+    });
+    const hasBase = sums.base?.some((one) => one !== 0) === true;
+    const reads = { attributes, hasBase };
+    this.forests.push({ options, column: sums.values, leafIds, ...reads, ...known, ...place });
   }
 }
 
@@ -105,8 +171,10 @@ function boostedSums(sums: TreeSums, ensemble: Ensemble): readonly Expression[] 
   }
   return initial.map((start, group) => {
     const some = someTrees(grown, (tree) => tree % initial.length === group);
+    const order = some.trees.roots.map((_, round) => round * initial.length + group);
+    const place = { score: group, order };
     const own = Float64Array.from(some.leaves, (leaf) => leaves[leaf] ?? 0);
-    const sum = cast(sums.one(some.trees, own, `sum of class ${group}`), 'float');
+    const sum = cast(sums.one(some.trees, own, `sum of class ${group}`, place), 'float');
     return call('sql.add', sum, float(start));
   });
 }
@@ -118,7 +186,7 @@ function averages(sums: TreeSums, ensemble: Ensemble): readonly Expression[] {
     leaves.width === 1
       ? [sums.one(grown, values, 'sum', { isFloat })]
       : sums.many(grown, values, leaves.width, isFloat);
-  if (header.name === 'ISOLATION_FOREST' || !isLocal(ensemble)) {
+  if (!isWhole(ensemble)) {
     return sumsOf(dividedLeaves(leaves), true).map((sum) => cast(sum, 'float'));
   }
   const isFloat = header.task === TASK.CLASSIFICATION && !trees.winnerTakesAll;

@@ -9,10 +9,12 @@ import { isNumerical } from '../../ydf/messages.js';
 import type { GrownTrees, NodeCondition, ObliqueTest } from '../../ydf/nodes.js';
 import type { Feature } from './fields.js';
 
-export type ForestParts = Pick<
-  ForestOptions,
-  'features' | 'categories' | 'nodes' | 'sets' | 'roundToFloat'
->;
+export interface ForestParts
+  extends Pick<ForestOptions, 'categories' | 'nodes' | 'sets' | 'roundToFloat'> {
+  readonly features: readonly Column[];
+  /** By feature of the stage: the column of the data that it is. */
+  readonly attributes: readonly number[];
+}
 
 /** A node of the stage: rows of which the test is true go left. */
 interface NodeTest {
@@ -28,6 +30,7 @@ interface ReadColumns {
   readonly columns: Column[];
   readonly categories: Map<number, readonly string[]>;
   readonly known: Map<Column, number>;
+  readonly attributes: number[];
 }
 
 interface Sets {
@@ -53,7 +56,12 @@ export function forestParts(
     test: new Uint8Array(count),
     missing: new Uint8Array(count),
   };
-  const read: ReadColumns = { columns: [], categories: new Map(), known: new Map() };
+  const read: ReadColumns = {
+    columns: [],
+    categories: new Map(),
+    known: new Map(),
+    attributes: [],
+  };
   const sets: Sets = { offsets: [0], members: [] };
   conditions.forEach((condition, at) => {
     const made = testOf(condition, { features, read, sets, project });
@@ -68,6 +76,7 @@ export function forestParts(
   });
   const made = {
     features: read.columns,
+    attributes: read.attributes,
     nodes,
     roundToFloat: true,
     ...(read.categories.size === 0 ? {} : { categories: read.categories }),
@@ -92,8 +101,8 @@ function testOf({ attribute, test }: NodeCondition, context: Context): NodeTest 
     if (isFit) return;
     throw new RangeError(`feature '${spec.name}': a condition of kind '${test.kind}' does not fit`);
   };
-  const number = (of: Column): number => numberOf(context.read, of);
-  const column = (): number => columnOf(context.read, feature);
+  const number = (of: Column): number => numberOf(context.read, of, attribute);
+  const column = (): number => columnOf(context.read, feature, attribute);
   switch (test.kind) {
     case 'missing': {
       const common = { column: column(), threshold: 0, test: TreeTest.IsMissing };
@@ -148,14 +157,16 @@ function inSet(
   return { column, threshold: sets.offsets.length - 2, test: TreeTest.InSet, passesLeft };
 }
 
-function columnOf(read: ReadColumns, { column, words }: Feature): number {
-  const number = numberOf(read, column);
+function columnOf(read: ReadColumns, { column, words }: Feature, attribute: number): number {
+  const number = numberOf(read, column, attribute);
   if (words !== undefined) read.categories.set(number, words);
   return number;
 }
 
-function numberOf({ columns, known }: ReadColumns, column: Column): number {
+function numberOf(read: ReadColumns, column: Column, attribute: number): number {
+  const { columns, known, attributes } = read;
   const found = known.get(column) ?? columns.push(column) - 1;
   known.set(column, found);
+  attributes[found] = attribute;
   return found;
 }
