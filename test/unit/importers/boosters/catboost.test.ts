@@ -17,7 +17,7 @@ import {
   SPLIT_A,
   SPLIT_B,
 } from './catboost-files.js';
-import { planOf, refuses, surviveDamage } from './support.js';
+import { ownOutputs, planOf, refuses, surviveDamage } from './support.js';
 
 const NaN = Number.NaN;
 
@@ -47,7 +47,7 @@ describe('models that CatBoost has saved', () => {
         ],
       );
       assert.deepEqual(
-        plan.outputs.map(({ name, type, extra }) => [name, type, extra]),
+        ownOutputs(plan).map(({ name, type, extra }) => [name, type, extra]),
         [
           ['predict', 'double', undefined],
           ['margin', 'double', true],

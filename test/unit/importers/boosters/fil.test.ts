@@ -5,7 +5,7 @@ import { describe, test } from 'node:test';
 import { importBytes } from '../../../../ts/importers/boosters/index.js';
 import type { FilAnswer } from '../../../../ts/model/booster-answer.js';
 import { runPlan } from '../plan/run-plan.js';
-import { documentOf, jsonOf, LIGHTGBM, TREE } from './support.js';
+import { documentOf, jsonOf, LIGHTGBM, ownOutputs, TREE } from './support.js';
 
 const FIL: FilAnswer = { server: 'fil', isClass: false, threshold: 0.5, hasBoth: false };
 const { fround } = Math;
@@ -19,7 +19,7 @@ function answers(
 ): readonly unknown[] {
   const { plan } = importBytes(file, 'model', { ...FIL, ...answer });
   assert.deepEqual(
-    plan.outputs.map(({ name, element }) => [name, element]),
+    ownOutputs(plan).map(({ name, element }) => [name, element]),
     [['output__0', 'float']],
   );
   assert.equal(plan.matrix, true);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { importBytes } from '../../../../ts/importers/boosters/index.js';
 import { ErrorCode, ServalError } from '../../../../ts/base/errors.js';
-import type { Plan } from '../../../../ts/importers/plan/generated/plan.js';
+import type { Output, Plan } from '../../../../ts/importers/plan/generated/plan.js';
 
 /** f0 < 0.5 ? (f1 < 2 ? -0.25 : 0.75) : 1.5; a missing f0 goes left, a missing f1 right. */
 export const TREE = {
@@ -198,4 +198,18 @@ export function surviveDamage(
     assert.ok(grown < MEMORY_BYTES_MAX, `round ${round} needed ${grown} bytes`);
   }
   assert.ok(refused > rounds / 5, `${refused} of ${rounds} refused`);
+}
+
+const EXPLANATIONS: readonly string[] = [
+  ...['shap_values', 'expected_value', 'leaf_indices', 'tree_margins'],
+];
+
+/** The outputs besides those that explain the trees, all of which the plan must have. */
+export function ownOutputs({ outputs }: Plan): readonly Output[] {
+  const explaining = outputs.filter(({ name }) => EXPLANATIONS.includes(name));
+  assert.deepEqual(
+    explaining.map(({ name, extra }) => [name, extra]),
+    EXPLANATIONS.map((name) => [name, true]),
+  );
+  return outputs.filter((output) => !explaining.includes(output));
 }

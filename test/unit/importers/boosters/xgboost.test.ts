@@ -252,3 +252,46 @@ describe('broken models', () => {
     surviveDamage(jsonOf(documentOf({ ...whole, model })), 3000, words);
   });
 });
+
+describe('explanations of XGBoost models', () => {
+  const rows = { f0: [1, 0, 0], f1: [0, 0, 3] };
+  const outputs = ['shap_values', 'expected_value'];
+
+  test('a file without covers has leaves and tree margins, and says what it lacks', () => {
+    const plan = planOf(jsonOf(documentOf({ trees: [TREE, TREE] })));
+    const { columns } = runPlan(plan, rows, { outputs: ['leaf_indices', 'tree_margins'] });
+    assert.deepEqual(columns['leaf_indices'], [
+      [2, 2],
+      [3, 3],
+      [4, 4],
+    ]);
+    assert.deepEqual(columns['tree_margins']?.[0], [1.5, 1.5]);
+    assert.throws(
+      () => runPlan(plan, rows, { outputs }),
+      /shap_values: the model's file does not say how many training rows .*\(sum_hessian\)/,
+    );
+  });
+
+  test('covers that are no numbers from 0 do not fail the load', () => {
+    const tree = { ...TREE, sum_hessian: [8, 6, 2, -1, 3] };
+    const plan = planOf(jsonOf(documentOf({ trees: [tree] })));
+    assert.deepEqual(runPlan(plan, rows, { outputs: ['margin'] }).columns['margin']?.length, 3);
+    assert.throws(() => runPlan(plan, rows, { outputs }), /the cover of a leaf is -1: expected/);
+  });
+
+  test('values by hand', () => {
+    const tree = { ...TREE, sum_hessian: [8, 6, 2, 3, 3] };
+    const plan = planOf(jsonOf(documentOf({ trees: [tree] })));
+    const { columns } = runPlan(plan, rows, { outputs });
+    // Half of the rows with f0 < 0.5 have f1 < 2; a quarter of all rows have f0 >= 0.5.
+    const mean = 0.75 * 0.25 + 0.25 * 1.5;
+    const [values = []] = (columns['shap_values'] ?? []) as readonly (readonly number[])[];
+    const [base] = (columns['expected_value']?.[0] ?? []) as readonly number[];
+    const margin = 0.5; // the base score
+    assert.ok(Math.abs((base ?? 0) - mean - margin) < 1e-7, `${base}`);
+    const onlyF1 = 0.75 * -0.25 + 0.25 * 1.5;
+    const f1 = (onlyF1 - mean + 0) / 2;
+    assert.ok(Math.abs((values[1] ?? 0) - f1) < 1e-7, `${values[1]}`);
+    assert.ok(Math.abs((values[0] ?? 0) - (1.5 - mean - f1)) < 1e-7, `${values[0]}`);
+  });
+});

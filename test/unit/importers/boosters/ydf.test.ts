@@ -10,7 +10,7 @@ import { averagePathLength } from '../../../../ts/importers/ydf/leaves.js';
 import { LOSS, NODE, TASK } from '../../../../ts/protobuf/generated/yggdrasil-fields.js';
 import { tempFolder } from '../../temp-folder.js';
 import { runPlan } from '../plan/run-plan.js';
-import { surviveDamage } from './support.js';
+import { ownOutputs, surviveDamage } from './support.js';
 import {
   bin,
   bitmap,
@@ -53,7 +53,8 @@ const SUMS = [4.75, 1.75, 1.75, 1.75, 2.75, 4.75, 2.75];
 
 describe('models that YDF has saved', () => {
   test('fields, outputs, the producer', () => {
-    const { fields, outputs, matrix, format, producer } = planOf();
+    const plan = planOf();
+    const { fields, matrix, format, producer } = plan;
     const shown = fields.map(({ name, type }) => [name, type]);
     assert.deepEqual([format, producer, matrix], ['ydf', 'YDF', true]);
     assert.deepEqual(shown, [
@@ -61,7 +62,7 @@ describe('models that YDF has saved', () => {
       ['b', 'float'],
     ]);
     assert.deepEqual(
-      outputs.map(({ name, type, extra }) => [name, type, extra]),
+      ownOutputs(plan).map(({ name, type, extra }) => [name, type, extra]),
       [
         ['predict', 'float', undefined],
         ['margin', 'float', true],
