@@ -1,10 +1,10 @@
 // The names of the outputs of tabular models that explain trees. Constants; any thread.
 
-/** [rows, features], or [rows, features, scores] for several scores. */
+/** [rows, features * scores]: the scores of the first feature, then those of the next. */
 export const SHAP_VALUES = 'shap_values';
 /** [rows, scores]: what Shapley values are added to. */
 export const EXPECTED_VALUE = 'expected_value';
 /** [rows, trees] */
 export const LEAF_INDICES = 'leaf_indices';
-/** [rows, trees], or [rows, trees, numbers of a leaf]. */
+/** [rows, trees * numbers of a leaf] */
 export const TREE_MARGINS = 'tree_margins';

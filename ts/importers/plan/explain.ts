@@ -96,14 +96,8 @@ function addShapValues(builder: PlanBuilder, explanation: Explanation): void {
     SHAP_VALUES,
   );
   const list = { type: 'list', element: 'double', extra: true } as const;
-  const inner = scores > 1 ? { inner: scores } : {};
-  builder.output({
-    name: SHAP_VALUES,
-    column: values,
-    size: Math.max(1, features) * scores,
-    ...list,
-    ...inner,
-  });
+  const size = Math.max(1, features) * scores;
+  builder.output({ name: SHAP_VALUES, column: values, size, ...list });
   builder.output({ name: EXPECTED_VALUE, column: expected, size: scores, ...list });
 }
 
@@ -177,8 +171,8 @@ function addTrees(
   const isValues = name === TREE_MARGINS;
   const element = isValues ? 'double' : 'int32';
   const [first] = forests;
-  const inner = isValues ? (first?.options.width ?? 1) : 1;
-  if (isValues && forests.some(({ options }) => options.width !== inner)) return;
+  const width = isValues ? (first?.options.width ?? 1) : 1;
+  if (isValues && forests.some(({ options }) => options.width !== width)) return;
   const column = builder.column(name, 'list', element);
   let trees = 0;
   const order = forests.flatMap(({ order: own, options: { roots } }) => {
@@ -206,8 +200,7 @@ function addTrees(
     column,
     type: 'list',
     element,
-    size: order.length * inner,
+    size: order.length * width,
     extra: true,
-    ...(inner > 1 ? { inner } : {}),
   });
 }

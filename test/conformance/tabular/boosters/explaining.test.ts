@@ -115,7 +115,7 @@ describe('explanations on a server', () => {
       outputs.map(({ shape }) => shape),
       [
         [3, 2],
-        [3, 2, 2],
+        [3, 4],
         [3, 2],
       ],
     );
@@ -159,7 +159,7 @@ describe('explanations on a server', () => {
         /row 0: expected a list of 2 values, one per field, got 1/,
       ],
       ['one', { instances: [7] }, 400, /row 0: expected an object or a list of 2 values/],
-      ['one', { instances: [{ age: 1 }] }, 400, /missing field 'rooms'/],
+      ['one', { instances: [{ age: 1 }] }, 400, /missing field: expected also 'rooms'/],
       ['one', { instances: [['a', 1]] }, 400, /age/],
       ['none', { instances: [[1, 0]] }, 404, /'none' is not found/],
     ];
