@@ -18,7 +18,6 @@ struct FieldSpec {
   plan::Type type = plan::Type::Any;     // shown in metadata; values are converted to it
   plan::Type element = plan::Type::Any;  // for a List
   int32_t size = -1;                     // for a Vector, or a List in an output; -1 = free
-  int32_t inner = 1;                     // outputs: a List of [size / inner, inner] values
   bool any = false;                      // accepts the request's type, whatever `type` says
   bool optional = false;                 // if omitted, all values are missing
   bool by_default = true;                // false: no default output needs it; see output_fields

@@ -21,8 +21,7 @@ TensorSpec tensor_spec(const FieldSpec& field) {
   const plan::Type type = field.type == plan::Type::Any ? plan::Type::Double : field.type;
   const bool is_vector = type == plan::Type::Vector;
   const bool is_list = is_vector || type == plan::Type::List;
-  if (is_list && field.inner > 1) made.dims = {-1, field.size / field.inner, field.inner};
-  else if (is_list && field.size >= 0) made.dims.push_back(field.size);
+  if (is_list && field.size >= 0) made.dims.push_back(field.size);
   else if (is_list) made.dims = {-1, 1, -1};
   made.dtype = dtype_of(type == plan::Type::List ? field.element : type);
   made.symbols.resize(made.dims.size());

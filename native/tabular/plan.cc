@@ -86,11 +86,6 @@ void read_outputs(PlanReading& reading, TableSchema& schema, std::vector<uint32_
       continue;
     }
     columns.push_back(output->column());
-    spec.inner = output->inner();
-    if (spec.inner < 1 || (spec.inner > 1 && (spec.size < 0 || spec.size % spec.inner != 0))) {
-      reading.fault("output '" + spec.name + "': " + std::to_string(spec.size) +
-                    " values are not rows of " + std::to_string(spec.inner));
-    }
     schema.outputs.push_back(std::move(spec));
     schema.extra.push_back(output->extra());
   }

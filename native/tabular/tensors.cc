@@ -263,8 +263,7 @@ void OutputTensors::add_scalars(const Frame& frame, const Column& column, Memory
   (void)out.shape.push_back(frame.rows);
 }
 
-// Rows of one length, ignoring missing ones, are [R,D], or [R,D,I] if the output has inner rows;
-// others [R,-1]. A model may declare vectors
+// Rows of one length, ignoring missing ones, are [R,D]; others [R,-1]. A model may declare vectors
 // of 2^31 elements whose sparse form is small, so bytes are counted before allocation.
 Status OutputTensors::add_cells(const Frame& frame, const Column& column, const FieldSpec& spec,
                                 Memory& memory, TensorView& out) {
@@ -283,12 +282,7 @@ Status OutputTensors::add_cells(const Frame& frame, const Column& column, const 
     elements += length;
   }
   (void)out.shape.push_back(frame.rows);
-  if (equal && spec.inner > 1 && width == static_cast<size_t>(spec.size)) {
-    (void)out.shape.push_back(spec.size / spec.inner);
-    (void)out.shape.push_back(spec.inner);
-  } else {
-    (void)out.shape.push_back(equal ? static_cast<int64_t>(width) : -1);
-  }
+  (void)out.shape.push_back(equal ? static_cast<int64_t>(width) : -1);
   if (equal) memory.lengths.assign(frame.rows, static_cast<uint32_t>(width));
   else out.lengths = memory.lengths.data();
   bool in_place = !column.sparse;

@@ -886,8 +886,7 @@ struct Output FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_TYPE = 8,
     VT_ELEMENT = 10,
     VT_SIZE = 12,
-    VT_EXTRA = 14,
-    VT_INNER = 16
+    VT_EXTRA = 14
   };
   const flatbuffers::String *name() const {
     return GetPointer<const flatbuffers::String *>(VT_NAME);
@@ -907,9 +906,6 @@ struct Output FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   bool extra() const {
     return GetField<uint8_t>(VT_EXTRA, 0) != 0;
   }
-  int32_t inner() const {
-    return GetField<int32_t>(VT_INNER, 1);
-  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyOffsetRequired(verifier, VT_NAME) &&
@@ -919,7 +915,6 @@ struct Output FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyField<uint8_t>(verifier, VT_ELEMENT, 1) &&
            VerifyField<int32_t>(verifier, VT_SIZE, 4) &&
            VerifyField<uint8_t>(verifier, VT_EXTRA, 1) &&
-           VerifyField<int32_t>(verifier, VT_INNER, 4) &&
            verifier.EndTable();
   }
 };
@@ -946,9 +941,6 @@ struct OutputBuilder {
   void add_extra(bool extra) {
     fbb_.AddElement<uint8_t>(Output::VT_EXTRA, static_cast<uint8_t>(extra), 0);
   }
-  void add_inner(int32_t inner) {
-    fbb_.AddElement<int32_t>(Output::VT_INNER, inner, 1);
-  }
   explicit OutputBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -968,10 +960,8 @@ inline flatbuffers::Offset<Output> CreateOutput(
     serval::plan::Type type = serval::plan::Type::Any,
     serval::plan::Type element = serval::plan::Type::Any,
     int32_t size = -1,
-    bool extra = false,
-    int32_t inner = 1) {
+    bool extra = false) {
   OutputBuilder builder_(_fbb);
-  builder_.add_inner(inner);
   builder_.add_size(size);
   builder_.add_column(column);
   builder_.add_name(name);
@@ -988,8 +978,7 @@ inline flatbuffers::Offset<Output> CreateOutputDirect(
     serval::plan::Type type = serval::plan::Type::Any,
     serval::plan::Type element = serval::plan::Type::Any,
     int32_t size = -1,
-    bool extra = false,
-    int32_t inner = 1) {
+    bool extra = false) {
   auto name__ = name ? _fbb.CreateString(name) : 0;
   return serval::plan::CreateOutput(
       _fbb,
@@ -998,8 +987,7 @@ inline flatbuffers::Offset<Output> CreateOutputDirect(
       type,
       element,
       size,
-      extra,
-      inner);
+      extra);
 }
 
 struct Zone FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {

@@ -9,7 +9,7 @@
 namespace serval::tabular {
 
 // Plans of another version are refused.
-inline constexpr uint32_t kPlanVersion = 0x166e0900;
+inline constexpr uint32_t kPlanVersion = 0x708d63e7;
 
 }  // namespace serval::tabular
 

@@ -10,8 +10,6 @@ export interface FullType {
   readonly element?: Type;
   /** Size of a vector, or of an output's list; -1 = free. */
   readonly size?: number;
-  /** The last dimension of an output's list of [size / inner, inner] values. */
-  readonly inner?: number;
 }
 
 const OF_DATATYPE: Readonly<Partial<Record<Datatype, Type>>> = {
@@ -60,8 +58,7 @@ export function datatypeOfType({ type, element = 'any' }: FullType): Datatype {
 }
 
 /** The shape of a type in metadata. */
-export function shapeOfType({ type, size = -1, inner = 1 }: FullType): readonly number[] {
-  if (inner > 1) return [-1, size / inner, inner];
+export function shapeOfType({ type, size = -1 }: FullType): readonly number[] {
   if (type !== 'vector' && type !== 'list') return [-1];
   return size >= 0 ? [-1, size] : [-1, 1, -1];
 }

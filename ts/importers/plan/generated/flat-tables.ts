@@ -75,7 +75,6 @@ export const OUTPUT: FlatTable<plan.Output> = { name: 'Output', members: [
   { name: 'element', kind: TYPE, optional: true },
   { name: 'size', kind: 'int', fallback: -1, optional: true },
   { name: 'extra', kind: 'bool', optional: true },
-  { name: 'inner', kind: 'int', fallback: 1, optional: true },
 ] };
 
 export const ZONE: FlatTable<plan.Zone> = { name: 'Zone', members: [

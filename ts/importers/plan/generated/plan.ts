@@ -99,8 +99,6 @@ export interface Output {
   readonly size?: number;
   /** only returned on request */
   readonly extra?: boolean;
-  /** a List of [size / inner, inner] values */
-  readonly inner?: number;
 }
 
 /** The wall clock of a time zone: the times at which its offset changes, in seconds since 1970, ascending, up to the year 2500; after that it repeats the changes of 400 years before. */
