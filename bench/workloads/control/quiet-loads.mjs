@@ -1,5 +1,5 @@
 // Models are loaded and unloaded one after the other while a small one serves 5,000 requests a
-// second: its latencies over those without loads. The server has one core of its own, so that each
+// second: its latencies over those without loads. The server has one core to itself, so that each
 // load competes with the requests.
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
