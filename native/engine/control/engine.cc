@@ -323,6 +323,7 @@ void Engine::run_unload(uint32_t handle, bool keeps_place, Request& request) {
     return;
   }
   model->running().end_warm_ups(EndCause::Unloaded);
+  if (model->loop() != nullptr) model->loop()->retire();
   if (model->is_absent()) model->refuse_waiting();
   poke_lanes();
   const uint64_t limit_ns = now_ns() + static_cast<uint64_t>(options_.unload_ms_max) * 1'000'000;

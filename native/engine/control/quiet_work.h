@@ -30,7 +30,9 @@ class QuietWork {
  public:
   using Restore = bool (*)(int thread);
   explicit QuietWork(int threads_max, Restore restore = restore_priority)
-      : threads_("sv-load-idle", threads_max, true), threads_max_(threads_max), restore_(restore) {}
+      : threads_("sv-load-idle", threads_max, false),
+        threads_max_(threads_max),
+        restore_(restore) {}
 
   // Runs `work`, which must not throw, to its end and returns true. If it finds no time because
   // every core is busy, its thread gets normal priority. False: that is not permitted, no thread is

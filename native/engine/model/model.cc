@@ -160,7 +160,7 @@ uint32_t Model::rows_of(std::span<const TensorView> inputs) const {
 
 StatsReading Model::read_stats() {
   StatsReading reading = stats_.read();
-  reading.pending = queue_.size();
+  reading.pending = queue_.size() + (loop_ == nullptr ? 0 : loop_->requests());
   return reading;
 }
 

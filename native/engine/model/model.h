@@ -111,6 +111,10 @@ class RequestLoop {
   virtual void run_instance(size_t replica) = 0;
   virtual size_t active() const = 0;   // sequences that have a slot; any thread
   virtual size_t waiting() const = 0;  // sequences that wait for one; any thread
+  // Requests that left the queue and do not run yet. Any thread.
+  virtual size_t requests() const = 0;
+  // The model is unloaded: nothing follows the requests that it has. Any thread.
+  virtual void retire() = 0;
 };
 
 class Model final : public Timed, public EqualRequests {

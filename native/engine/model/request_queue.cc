@@ -20,7 +20,8 @@ std::chrono::steady_clock::time_point time_point(uint64_t ns) {
           std::chrono::nanoseconds(static_cast<int64_t>(ns))));
 }
 
-// The time limit that a request has passed, if any: its deadline goes first.
+}  // namespace
+
 Request::Late lateness(const Request& request, uint64_t now) {
   if (request.deadline_ns != 0 && now >= request.deadline_ns) return Request::Late::Deadline;
   if (request.policy_timeout_ns != 0 && now >= request.policy_timeout_ns) {
@@ -28,8 +29,6 @@ Request::Late lateness(const Request& request, uint64_t now) {
   }
   return Request::Late::No;
 }
-
-}  // namespace
 
 uint64_t time_limit_of(const Request& request) {
   uint64_t limit = kNever;
@@ -129,7 +128,7 @@ bool RequestQueue::timed_out(Level& level, Request* request, uint64_t now,
 // Caller holds mutex_. Removes late requests at any position. Scans the queue only when the
 // earliest limit has passed.
 void RequestQueue::move_late(std::vector<Request*>& late) {
-  if (timed_ == 0) earliest_ns_ = kNever;
+  if (timed_ == 0 || ordered_) earliest_ns_ = kNever;
   if (earliest_ns_ == kNever) return;
   const uint64_t now = now_ns();
   if (now < earliest_ns_) return;
@@ -282,7 +281,7 @@ void RequestQueue::move_unserved(std::vector<Request*>& late) {
 
 // Caller holds mutex_. The time when move_late() or move_unserved() has something to do.
 uint64_t RequestQueue::next_limit_ns() const {
-  const uint64_t timed = timed_ == 0 ? kNever : earliest_ns_;
+  const uint64_t timed = timed_ == 0 || ordered_ ? kNever : earliest_ns_;
   return held() ? std::min(timed, unserved_ns_) : timed;
 }
 
@@ -386,6 +385,7 @@ bool RequestQueue::take_if_alone(Request* request) {
 }
 
 bool RequestQueue::remove(Request* request) {
+  if (ordered_) return false;
   std::lock_guard lock(mutex_);
   for (Level& level : levels_) {
     for (std::deque<Request*>* requests : {&level.waiting, &level.delayed}) {
@@ -403,6 +403,7 @@ bool RequestQueue::remove(Request* request) {
 }
 
 void RequestQueue::expire(std::vector<Request*>& late) {
+  if (ordered_) return;
   std::lock_guard lock(mutex_);
   move_late(late);
   move_unserved(late);

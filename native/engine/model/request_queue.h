@@ -23,6 +23,8 @@ inline constexpr std::chrono::nanoseconds kConsumerIdle = std::chrono::seconds(3
 
 // The now_ns() at which the earlier of a request's time limits passes; kNever = none.
 uint64_t time_limit_of(const Request& request);
+// The time limit that a request has passed, if any: its deadline goes first.
+Request::Late lateness(const Request& request, uint64_t now);
 
 class RequestQueue {
  public:
@@ -38,6 +40,9 @@ class RequestQueue {
     return push(request, true, limit_ns);
   }
   void notify() { ready_.notify_one(); }
+  // Requests leave by take() only, also cancelled and late ones, and in their order. Call before
+  // the first request.
+  void keep_order() { ordered_ = true; }
   // Makes one take() return, also without a request: a consumer's other work changed. Any thread.
   void nudge();
 
@@ -136,6 +141,7 @@ class RequestQueue {
   uint64_t earliest_ns_ = kNever;  // guarded by mutex_: no limit of a waiting request is earlier
   bool closed_ = false;            // guarded by mutex_
   bool nudged_ = false;            // guarded by mutex_
+  bool ordered_ = false;           // constant after start-up
   uint64_t process_wait_ns_ = 0;   // constant after start-up
   std::atomic<bool> held_{false};  // changed under mutex_
   uint64_t unserved_ns_ = kNever;  // guarded by mutex_: no wait_until_ns is earlier, while held_

@@ -22,6 +22,7 @@ constexpr size_t kTakenMax = 256;
 // How long an ended request may stay among those that wait for their sequence.
 constexpr uint64_t kSweepNs = 50 * kNsPerMs;
 constexpr size_t kSequenceIdBytesMax = 128;  // Source: Triton.
+constexpr size_t kSpareMembers = 16;
 
 bool is_v2_request(const Request& request) {
   return request.step == nullptr &&
@@ -67,6 +68,7 @@ Status add_sequences(const ModelSpec& spec, std::vector<std::shared_ptr<BackendM
 
 void set_sequence_loop(Model& model) {
   if (!model.spec().sequence) return;
+  model.queue().keep_order();
   model.set_loop(std::make_unique<SequenceLoop>(model, rules_of(model)));
 }
 
@@ -77,25 +79,42 @@ SequenceLoop::SequenceLoop(Model& model, SequenceRules rules)
       scheduler_(std::move(rules)) {}
 
 SequenceLoop::Member* SequenceLoop::take_member() {
-  std::lock_guard lock(pool_mutex_);
-  if (free_members_.empty()) {
-    members_.push_back(std::make_unique<Member>());
-    members_.back()->arena.charge_to(model_.services().budget);
-    return members_.back().get();
+  {
+    std::lock_guard lock(pool_mutex_);
+    if (!spare_.empty()) {
+      Member* const member = spare_.back().release();
+      spare_.pop_back();
+      return member;
+    }
   }
-  Member* member = free_members_.back();
-  free_members_.pop_back();
-  return member;
+  auto member = std::make_unique<Member>();
+  member->arena.charge_to(model_.services().budget);
+  return member.release();
 }
 
+// Frees it after a burst: each keeps memory for decoded requests.
 void SequenceLoop::give_member(Member* member) {
+  std::unique_ptr<Member> owned(member);
   member->request = nullptr;
   member->sequence = nullptr;
   member->arena.reset();
   member->decoded.clear();
   member->outputs.clear();
   std::lock_guard lock(pool_mutex_);
-  free_members_.push_back(member);
+  if (spare_.size() < kSpareMembers) spare_.push_back(std::move(owned));
+}
+
+void SequenceLoop::retire() {
+  retiring_.store(true, std::memory_order_release);
+  model_.queue().nudge();
+  model_.attend();
+}
+
+// Caller holds mutex_.
+void SequenceLoop::publish_counts() {
+  active_.store(scheduler_.active(), std::memory_order_relaxed);
+  backlog_.store(scheduler_.backlog(), std::memory_order_relaxed);
+  requests_.store(scheduler_.waiting_requests(), std::memory_order_relaxed);
 }
 
 // Stores the outcome for the listener's thread. Does not hand the request back yet.
@@ -179,6 +198,7 @@ Status SequenceLoop::accept(Member& member) {
   member.arrived_ns = now_ns();
   std::lock_guard lock(mutex_);
   if (scheduler_.waiting_requests() >= model_.queue().limit_of(0)) {
+    scheduler_.skip(id, member.arrived_ns);
     return not_taken(model_, request, false);
   }
   if (scheduler_.add(id, member)) {
@@ -194,6 +214,21 @@ Status SequenceLoop::accept(Member& member) {
       " microseconds without a request, and when the model is loaded again");
 }
 
+// Ends the sequence of a request that is answered without having joined it, because its client left
+// or it is late: later requests would continue without it.
+void SequenceLoop::skip(Member& member) {
+  const Request& request = *member.request;
+  SequenceId id;
+  if (!is_v2_request(request)) return;
+  const ServeInput input = input_of(request, nullptr);
+  if (!decode_request(input, model_, request.home->settings(), member.arena, member.decoded).ok() ||
+      !read_sequence(member, id).ok()) {
+    return;
+  }
+  std::lock_guard lock(mutex_);
+  scheduler_.skip(id, now_ns());
+}
+
 // Hot path: queue (sequences). A bad request is answered at once; its sequence does not notice it.
 void SequenceLoop::admit(Request* request, std::vector<Request*>& finished) {
   Member* member = take_member();
@@ -201,8 +236,18 @@ void SequenceLoop::admit(Request* request, std::vector<Request*>& finished) {
   member->times = ServeTimes();
   member->queue_ns = request->queued.elapsed_ns();  // until it is decoded; grows until it is run
   member->ok = false;
-  Status accepted = request->cancel.cancelled() ? Status(client_left())
-                                                : catch_exceptions([&] { return accept(*member); });
+  if (request->late == Request::Late::No) request->late = lateness(*request, now_ns());
+  Status accepted;
+  if (request->late != Request::Late::No || request->cancel.cancelled()) {
+    (void)catch_exceptions([&] {
+      skip(*member);
+      return Status();
+    });
+    accepted = request->late == Request::Late::No ? Status(client_left())
+                                                  : Status(late_error(model_, *request));
+  } else {
+    accepted = catch_exceptions([&] { return accept(*member); });
+  }
   if (accepted.ok()) return;
   finish(*member, std::move(accepted), finished);
   give_member(member);
@@ -267,13 +312,14 @@ bool SequenceLoop::next_batch(Batch& batch) {
     taken_.resize(kTakenMax);
     late_.clear();
     const size_t count = queue.take(taken_, until_ns, late_);
-    finish_late(model_, late_);
+    for (Request* request : late_) admit(request, batch.finished);
     for (size_t i = 0; i < count; ++i) admit(taken_[i], batch.finished);
     const bool closing = queue.closed();
     bool found = false, more = false, empty = false;
     {
       std::lock_guard lock(mutex_);
       const uint64_t now = now_ns();
+      if (retiring_.load(std::memory_order_acquire)) scheduler_.retire();
       sweep(now, closing, batch.finished);
       found = scheduler_.next(
           now, closing,
@@ -287,8 +333,7 @@ bool SequenceLoop::next_batch(Batch& batch) {
       more = found && scheduler_.has_ready();
       empty = scheduler_.empty();
       until_ns = std::min(scheduler_.next_ns(), sweep_ns_);
-      active_.store(scheduler_.active(), std::memory_order_relaxed);
-      backlog_.store(scheduler_.backlog(), std::memory_order_relaxed);
+      publish_counts();
     }
     complete_all(batch.finished);
     batch.finished.clear();
@@ -304,7 +349,8 @@ bool SequenceLoop::next_batch(Batch& batch) {
   }
 }
 
-// Tells the scheduler that the batch has run. Its requests are handed back afterwards.
+// Tells the scheduler that the batch has run, after its requests were handed back: the next ones of
+// their sequences must not be answered first.
 void SequenceLoop::settle(Batch& batch) {
   {
     std::lock_guard lock(mutex_);
@@ -313,12 +359,13 @@ void SequenceLoop::settle(Batch& batch) {
       if (member != nullptr) scheduler_.done(*member, member->ok, now, batch.dropped);
     }
     drop(batch.dropped, false, batch.finished);
-    active_.store(scheduler_.active(), std::memory_order_relaxed);
-    backlog_.store(scheduler_.backlog(), std::memory_order_relaxed);
+    publish_counts();
   }
   for (Member* member : batch.members) {
     if (member != nullptr) give_member(member);
   }
+  complete_all(batch.finished);  // those that could not continue
+  batch.finished.clear();
   model_.queue().nudge();  // the instance that waits does not know of the change
 }
 
@@ -346,8 +393,8 @@ void SequenceLoop::run_instance(size_t replica) {
   while (next_batch(batch)) {
     model_.busy().fetch_add(1, std::memory_order_relaxed);
     run(batch, is_direct_ ? batch.chosen.group : replica);
-    settle(batch);
     deliver(batch);
+    settle(batch);
     model_.busy().fetch_sub(1, std::memory_order_relaxed);
     for (ByteBuffer& bytes : batch.memory.bytes) bytes.shrink(kGatherKeepBytes);
   }

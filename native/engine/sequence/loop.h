@@ -32,6 +32,8 @@ class SequenceLoop final : public RequestLoop {
   void run_instance(size_t replica) override;
   size_t active() const override { return active_.load(std::memory_order_relaxed); }
   size_t waiting() const override { return backlog_.load(std::memory_order_relaxed); }
+  size_t requests() const override { return requests_.load(std::memory_order_relaxed); }
+  void retire() override;
 
  private:
   // One request from its decoding on. Reused.
@@ -67,6 +69,8 @@ class SequenceLoop final : public RequestLoop {
   void admit(Request* request, std::vector<Request*>& finished);
   Status accept(Member& member);
   Status read_sequence(Member& member, SequenceId& id) const;
+  void skip(Member& member);
+  void publish_counts();
   void sweep(uint64_t now, bool closing, std::vector<Request*>& finished);
   void drop(std::vector<SequenceEntry*>& dropped, bool closing, std::vector<Request*>& finished);
   // The states that its run reads.
@@ -102,10 +106,10 @@ class SequenceLoop final : public RequestLoop {
   std::vector<SequenceEntry*> dropped_;  // guarded by mutex_: scratch
   std::vector<SequenceEntry*> all_;      // guarded by mutex_: scratch
   uint64_t sweep_ns_ = 0;                // guarded by mutex_: when to look for ended requests
-  std::atomic<size_t> active_{0}, backlog_{0};
+  std::atomic<size_t> active_{0}, backlog_{0}, requests_{0};
+  std::atomic<bool> retiring_{false};
   std::mutex pool_mutex_;
-  std::vector<std::unique_ptr<Member>> members_;  // guarded by pool_mutex_: all there are
-  std::vector<Member*> free_members_;             // guarded by pool_mutex_
+  std::vector<std::unique_ptr<Member>> spare_;  // guarded by pool_mutex_
   std::mutex order_mutex_;
   uint64_t next_delivery_ = 0;                             // guarded by order_mutex_
   std::map<uint64_t, std::vector<Request*>> undelivered_;  // guarded by order_mutex_

@@ -89,7 +89,7 @@ void SequenceScheduler::erase(Sequence& sequence) {
 }
 
 void SequenceScheduler::expire(uint64_t now) {
-  while (!idle_.empty() && idle_.begin()->first <= now) {
+  while (!idle_.empty() && (retiring_ || idle_.begin()->first <= now)) {
     Sequence& sequence = *idle_.begin()->second;
     idle_.erase(idle_.begin());
     erase(sequence);
@@ -222,6 +222,16 @@ void SequenceScheduler::remove(SequenceEntry& entry, uint64_t now,
   --waiting_;
   if (!entry.end) cut(sequence, at, dropped);
   else if (at == sequence.waiting.size()) sequence.open = false;
+  settle(sequence, now);
+}
+
+void SequenceScheduler::skip(const SequenceId& id, uint64_t now) {
+  const auto found = sequences_.find(id);
+  if (found == sequences_.end()) return;
+  Sequence& sequence = *found->second;
+  sequence.open = false;
+  if (sequence.running != nullptr || !sequence.waiting.empty()) return;
+  idle_.erase({sequence.idle_ns, &sequence});
   settle(sequence, now);
 }
 

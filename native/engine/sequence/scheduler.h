@@ -91,6 +91,11 @@ class SequenceScheduler {
   void done(SequenceEntry& entry, bool ok, uint64_t now, std::vector<SequenceEntry*>& dropped);
   // Withdraws a waiting request, which ends its sequence: `dropped` as above.
   void remove(SequenceEntry& entry, uint64_t now, std::vector<SequenceEntry*>& dropped);
+  // A request of this sequence was answered without being accepted: the sequence ends after the
+  // requests that it has.
+  void skip(const SequenceId& id, uint64_t now);
+  // Ends each sequence as soon as it has no request.
+  void retire() { retiring_ = true; }
   // Appends the requests that wait.
   void waiting(std::vector<SequenceEntry*>& out) const;
 
@@ -118,6 +123,7 @@ class SequenceScheduler {
               SequenceBatch& batch);
 
   const SequenceRules rules_;
+  bool retiring_ = false;
   std::vector<Group> groups_;
   std::map<SequenceId, std::unique_ptr<Sequence>> sequences_;
   std::deque<Sequence*> backlog_;  // sequences with requests and without a slot, the oldest first

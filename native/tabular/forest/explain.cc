@@ -109,7 +109,7 @@ class ForestShapStage final : public Stage {
   void check_scores(StageSpec& spec) const;
   void check_players(StageSpec& spec);
   void build() const;
-  Work work_in(std::vector<double>& scratch) const;
+  Work work_in(std::vector<double>& scratch, size_t block) const;
   Status explain(Run& run, Rows rows, uint32_t first, uint32_t count, const Work& work,
                  std::vector<int32_t>& leaves, uint8_t* lost) const;
   void add_lanes(size_t forest, const Work& work, uint32_t first, uint32_t count) const;
@@ -177,6 +177,7 @@ void ForestShapStage::check_players(StageSpec& spec) {
 void ForestShapStage::build() const {
   Built& built = *built_;
   built.expected.assign(scores_, 0);
+  built.shaps.clear();  // an earlier call may have run out of memory
   built.shaps.resize(forests_.size());
   size_t leaf = 0, feature = 0;
   for (size_t i = 0; i < forests_.size(); ++i) {
@@ -197,9 +198,10 @@ void ForestShapStage::build() const {
   }
 }
 
-ForestShapStage::Work ForestShapStage::work_in(std::vector<double>& scratch) const {
+// `block`: the most rows of a block.
+ForestShapStage::Work ForestShapStage::work_in(std::vector<double>& scratch, size_t block) const {
   const size_t features = kBlockRows * built_->stride;
-  const size_t answers = kBlockRows * feature_count_ * scores_;
+  const size_t answers = block * feature_count_ * scores_;
   const size_t values = player_count_ * kShapLanes;
   scratch.resize(std::max(scratch.size(), features + answers + values + built_->walk));
   Work work{};
@@ -284,7 +286,7 @@ Status ForestShapStage::run(Run& run, Rows rows) const {
   uint8_t lost[kBlockRows];
   for (uint32_t first = 0; first < rows.count; first += kBlockRows) {
     const uint32_t count = std::min(kBlockRows, rows.count - first);
-    const Work work = work_in(run.frame.scratch);
+    const Work work = work_in(run.frame.scratch, std::min<size_t>(kBlockRows, rows.count));
     Status done = explain(run, rows, first, count, work, leaves, lost);
     if (!done.ok()) return done;
     for (uint32_t i = 0; i < count; ++i) {

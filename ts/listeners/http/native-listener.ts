@@ -295,6 +295,7 @@ export class NativeHttpListener implements HttpListener {
     const header = route.keyHeader?.(head) ?? '';
     if (hasLock && header === '') return undefined;
     const name = `${request.thread} ${method} ${path} ${host}`;
+    if (this.#rules.isFull) this.routesChanged(undefined);
     const stamp = this.#rules.add(name, engine, added, hasLock);
     if (stamp === undefined) return undefined;
     const key = { header, value: header === '' ? '' : head.header(header) };

@@ -115,7 +115,7 @@ function columnsOf(
   const [only] = inputs;
   const isOne = inputs.length === 1 && only !== undefined;
   const rows = instances.map((instance, row) => {
-    if (instance instanceof Map) return inputs.map(({ name }) => memberOf(instance, name));
+    if (instance instanceof Map) return fieldsOf(instance, inputs, row);
     if (isOne)
       return [isWide(only) || !Array.isArray(instance) ? instance : onlyOf(instance, only)];
     if (!Array.isArray(instance)) {
@@ -129,9 +129,23 @@ function columnsOf(
   });
   return inputs.flatMap((input, at) => {
     const cells = rows.map((row) => row[at]);
+    const missing = cells.indexOf(undefined);
     if (cells.every((cell) => cell === undefined)) return [];
+    if (missing >= 0) throw refused(`row ${missing}: missing field '${input.name}'`);
     return [columnOf(input, cells, table)];
   });
+}
+
+/** Errors: InvalidArgument: it has other fields than the model. */
+function fieldsOf(
+  instance: ReadonlyMap<string, ExactValue>,
+  inputs: readonly TensorInfo[],
+  row: number,
+): readonly (ExactValue | undefined)[] {
+  const names = new Set(inputs.map(({ name }) => name));
+  const odd = [...instance.keys()].find((name) => !names.has(name));
+  if (odd !== undefined) throw refused(`row ${row}: unknown field '${odd.slice(0, ECHOED_MAX)}'`);
+  return inputs.map(({ name }) => instance.get(name));
 }
 
 /** A list of one value for a field of scalars is that value. */
@@ -150,15 +164,26 @@ function columnOf(
   if (isWide(input)) {
     const [, width = 1] = shape;
     cells.forEach((cell, row) => {
-      if (Array.isArray(cell) && cell.length === width) return;
+      if (Array.isArray(cell) && cell.length === width && !cell.some(isCompound)) return;
       const got = Array.isArray(cell) ? `${cell.length}` : exactText(cell, false).slice(0, 100);
       throw refused(`row ${row}, ${name}: expected a list of ${width} values, got ${got}`);
     });
     return { name, datatype: input.datatype, isList: false, width, cells: cells.flat() };
   }
+  const isList = shape.length > 1;
+  cells.forEach((cell, row) => {
+    const values: readonly ExactValue[] = isList && Array.isArray(cell) ? cell : [cell];
+    const odd = values.find(isCompound);
+    if (odd === undefined) return;
+    throw refused(
+      `row ${row}, ${name}: expected a value, got ${exactText(odd, false).slice(0, 100)}`,
+    );
+  });
   const datatype = table?.untyped.includes(name) === true ? datatypeOf(cells) : input.datatype;
-  return { name, datatype, isList: shape.length > 1, cells };
+  return { name, datatype, isList, cells };
 }
+
+const isCompound = (value: ExactValue): boolean => Array.isArray(value) || value instanceof Map;
 
 /** The datatype of a field that the model says nothing of. */
 function datatypeOf(cells: readonly ExactValue[]): string {

@@ -206,6 +206,40 @@ TEST(SequenceSchedulerTest, AWithdrawnRequestEndsItsSequence) {
   EXPECT_EQ(at.scheduler.waiting_requests(), 0u);
 }
 
+TEST(SequenceSchedulerTest, ASkippedRequestEndsItsSequenceAfterTheRequestsThatItHas) {
+  Fixture at(rules_with(SequenceStrategy::Oldest, 1, 2, 8));
+  SequenceEntry* const a = at.add(1, true);
+  SequenceEntry* const a2 = at.add(1);
+  at.scheduler.skip(number(1), at.now);
+  at.scheduler.skip(number(9), at.now);
+  EXPECT_EQ(at.add(1), nullptr);
+  EXPECT_EQ(at.next(), Rows{a});
+  at.done({a});
+  EXPECT_EQ(at.next(), Rows{a2});
+  at.done({a2});
+  EXPECT_TRUE(at.scheduler.empty());
+  SequenceEntry* const b = at.add(2, true);
+  EXPECT_EQ(at.next(), Rows{b});
+  at.done({b});
+  EXPECT_FALSE(at.scheduler.empty()) << "idle";
+  at.scheduler.skip(number(2), at.now);
+  EXPECT_TRUE(at.scheduler.empty());
+}
+
+TEST(SequenceSchedulerTest, RetiringEndsIdleSequences) {
+  Fixture at(rules_with(SequenceStrategy::Oldest, 1, 1, 8));
+  SequenceEntry* const a = at.add(1, true);
+  SequenceEntry* const b = at.add(2, true);
+  EXPECT_EQ(at.next(), Rows{a});
+  at.done({a});
+  EXPECT_EQ(at.next(), Rows{}) << "the first one has the only slot";
+  at.scheduler.retire();
+  EXPECT_EQ(at.next(), Rows{b});
+  at.done({b});
+  EXPECT_EQ(at.next(), Rows{});
+  EXPECT_TRUE(at.scheduler.empty());
+}
+
 // Random arrivals, runs, failures and pauses: every request is run or dropped once, in its order,
 // and no slot is lost.
 TEST(SequenceSchedulerTest, RandomInterleavingsKeepEveryOrder) {

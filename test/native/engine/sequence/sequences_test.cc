@@ -102,6 +102,10 @@ class SequencesTest : public EngineTest {
     return why;
   }
   Model& model(uint32_t handle) { return **engine_->published()->find(handle); }
+  // A response is handed back before its sequence ends.
+  void wait_until_none(uint32_t handle) {
+    while (model(handle).loop()->active() != 0) std::this_thread::yield();
+  }
 };
 
 TEST_F(SequencesTest, HiddenTensorsAreNotInTheMetadata) {
@@ -136,7 +140,7 @@ TEST_F(SequencesTest, ControlsAndStatesAreThoseOfTheSequence) {
       check({"6", false, true, 21}, "20.0");
       check({"5", true, false, 12}, "-1.0");
       check({"5", false, true, 13}, "12.0");
-      EXPECT_EQ(model(handle).loop()->active(), 0u);
+      wait_until_none(handle);
     }
   }
 }
@@ -173,7 +177,7 @@ TEST_F(SequencesTest, InterleavedSequencesAnswerAsAlone) {
       const std::string request = body.substr(from, body.find('"', from) - from);
       EXPECT_EQ(element_of(body, "last"), expected[request]) << request;
     }
-    EXPECT_EQ(model(handle).loop()->active(), 0u);
+    wait_until_none(handle);
     EXPECT_LT(model(handle).read_stats().execution_count, total) << "batches";
   }
 }
@@ -249,8 +253,55 @@ TEST_F(SequencesTest, ACancelledRunFreesItsSlot) {
   while (model(handle).busy().load() == 0) std::this_thread::yield();
   lane_->cancel(running.ticket);
   EXPECT_EQ(finish().first, ErrorCode::Cancelled);
-  EXPECT_EQ(model(handle).loop()->active(), 0u);
+  wait_until_none(handle);
   EXPECT_EQ(unload(handle), ErrorCode::Ok);
+}
+
+// A later request would continue the sequence without the one that was answered in the queue.
+TEST_F(SequencesTest, ACancelledOrLateRequestInTheQueueEndsItsSequence) {
+  for (const bool late : {false, true}) {
+    SCOPED_TRACE(late ? "late" : "cancelled");
+    ModelSpec spec = sequence_spec(SequenceStrategy::Direct);
+    spec.instances = 1;
+    spec.null_mode = "delay";
+    spec.null_delay_us = 150'000;
+    const uint32_t handle = load(std::move(spec));
+    route("seq", handle);
+    EXPECT_EQ(ask(handle, {"1", true, false, 1}).first, ErrorCode::Ok);
+    send(handle, body_of({"2", true, true, 1}, "[1,1]", "other"));
+    while (model(handle).busy().load() == 0) std::this_thread::yield();
+    const std::string step = message_of(WireBuilder().varint(5, 1), false);
+    const Answer skipped =
+        lane_->infer_message(Protocol::V2Grpc, bytes_of(step), late ? 20'000 : 0);
+    ASSERT_TRUE(skipped.pending);
+    if (!late) EXPECT_FALSE(lane_->cancel(skipped.ticket)) << "its completion follows";
+    send(handle, body_of({"1", false, false, 1}, "[1,1]", "next"));
+    std::map<ErrorCode, std::string> outcomes;
+    for (int i = 0; i < 3; ++i) outcomes.insert(finish());
+    EXPECT_NE(outcomes[ErrorCode::Ok].find("other"), std::string::npos);
+    EXPECT_TRUE(outcomes.contains(late ? ErrorCode::DeadlineExceeded : ErrorCode::Cancelled));
+    EXPECT_NE(outcomes[ErrorCode::InvalidArgument].find("must specify the START flag"),
+              std::string::npos);
+    EXPECT_EQ(unload(handle), ErrorCode::Ok);
+  }
+}
+
+TEST_F(SequencesTest, AnUnloadWaitsForNoIdleSequence) {
+  ModelSpec spec = sequence_spec(SequenceStrategy::Oldest);
+  spec.sequence->slots = 1;
+  spec.sequence->idle_us = 60'000'000;
+  spec.instances = 1;
+  const uint32_t handle = load(std::move(spec));
+  EXPECT_EQ(ask(handle, {"1", true, false, 1}).first, ErrorCode::Ok);
+  send(handle, body_of({"2", true, true, 1}, "[1,1]", "waits"));
+  while (model(handle).loop()->waiting() == 0) std::this_thread::yield();
+  EXPECT_EQ(model(handle).read_stats().pending, 1u);
+  const uint64_t begun_ns = now_ns();
+  const Result<uint32_t> ticket = lane_->open_control();
+  engine_->unload(handle, *lane_->slots().find(ticket.value()), lane_->home());
+  EXPECT_EQ(finish().first, ErrorCode::Ok) << "the sequence that waited runs";
+  EXPECT_EQ(finish().first, ErrorCode::Ok) << "the unload";
+  EXPECT_LT(now_ns() - begun_ns, 20'000'000'000u);
 }
 
 TEST_F(SequencesTest, RequestsThatWaitForASlotCanBeCancelledAndLate) {

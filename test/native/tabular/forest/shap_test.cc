@@ -11,7 +11,7 @@
 namespace serval::tabular {
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kMissingValue = std::numeric_limits<double>::quiet_NaN();
 using Ints = std::vector<int32_t>;
 using Reals = std::vector<double>;
 
@@ -161,7 +161,7 @@ std::vector<Reals> rows_of(Grown& grown, size_t count, bool missing) {
   std::vector<Reals> rows(count);
   for (Reals& row : rows) {
     for (int32_t i = 0; i < grown.features; ++i) {
-      row.push_back(missing && grown.pick(4) == 0 ? kNan : grown.pick(11) - 5);
+      row.push_back(missing && grown.pick(4) == 0 ? kMissingValue : grown.pick(11) - 5);
     }
   }
   return rows;
@@ -235,7 +235,7 @@ TEST(ForestShap, FeaturesShareTheValueOfTheirPlayer) {
 TEST(ForestShap, SingleLeavesHaveOnlyAnExpectedValue) {
   Grown grown(1);
   grown.roots = {grown.leaf()};
-  Explained explained(grown, {{1, 2, 3, 4}, {kNan, 0, 0, 0}},
+  Explained explained(grown, {{1, 2, 3, 4}, {kMissingValue, 0, 0, 0}},
                       {{"scale", 2.0}, {"bias", Reals{0.5}}});
   ASSERT_EQ(explained.fault, "");
   EXPECT_EQ(explained.row(1), (Reals{0, 0, 0, 0}));
@@ -310,7 +310,7 @@ TEST(ForestShap, RefusesPartsThatDoNotFit) {
   Grown negative = grown;
   negative.covers[0] = -1;
   EXPECT_NE(fault(negative, {}).find("expected finite numbers from 0"), std::string::npos);
-  negative.covers[0] = kNan;
+  negative.covers[0] = kMissingValue;
   EXPECT_NE(fault(negative, {}).find("expected finite numbers from 0"), std::string::npos);
   EXPECT_NE(fault(grown, {0, 1, 2, 4}).find("player 4 does not exist"), std::string::npos);
   EXPECT_NE(fault(grown, {0, 1}).find("expected 4 players, got 2"), std::string::npos);

@@ -205,12 +205,28 @@ describe('the native HTTP listener', () => {
     assert.deepEqual(teach(3), []);
   });
 
+  it('has the rules of a part that changed before all were forgotten', async () => {
+    const { addon, listener } = await listening(new EchoRoute(77));
+    const failed = (id: number, route: number): unknown => {
+      addon.sent.length = 0;
+      addon.event(ListenerEvent.Failed, id, route, failure(ErrorCode.InvalidArgument, 'why'));
+      return addon.answers()[0]?.[3];
+    };
+    addon.request(1, ['POST', '/a']);
+    listener.routesChanged(new Set(['m']));
+    addon.sent.length = 0;
+    addon.request(2, ['POST', '/a']);
+    const route = addon.sent[0]?.bytes.readUInt32LE(4) ?? 0;
+    listener.routesChanged(undefined);
+    assert.equal(failed(3, route), 'why 0');
+  });
+
   it('teaches each path and Host once', async () => {
     const { addon } = await listening(new EchoRoute(77));
     for (let i = 1; i < 9; i += 1) addon.request(i, ['POST', '/a'], ['Host', `h${i % 2}`]);
     const rules = addon.sent.filter(({ command }) => command === ListenerCommand.Learn);
     assert.equal(rules.length, 2);
-    assert.equal(new Set(rules.map(({ bytes }) => bytes.readUInt32LE(4))).size, 1);
+    assert.equal(new Set(rules.map(({ bytes }) => bytes.readUInt32LE(4))).size, 2);
   });
 
   it('teaches nothing of a route that refused the request', async () => {

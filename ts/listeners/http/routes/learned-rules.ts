@@ -24,13 +24,6 @@ export interface RuleStamp {
   readonly partGeneration: number;
 }
 
-/** Rules of one part. */
-class Part {
-  /** Thread, method, path and Host of each. */
-  readonly taught = new Set<string>();
-  readonly numbers = new Map<EngineRoute | string, number>();
-}
-
 // FNV-1a over UTF-16 units.
 function partOf(model: string): number {
   let hash = 0x811c_9dc5;
@@ -40,6 +33,9 @@ function partOf(model: string): number {
   return FIRST_OF_MODELS + (hash % (ROUTE_PARTS - FIRST_OF_MODELS));
 }
 
+/** Numbers of the rules of a part by thread, method, path and Host. */
+type Part = Map<string, number>;
+
 export class LearnedRules {
   readonly #generations = new Uint32Array(ROUTE_PARTS);
   readonly #parts = new Map<number, Part>();
@@ -47,12 +43,17 @@ export class LearnedRules {
   readonly #learned = new Map<number, Learned>();
   /** Numbers of the last generation of a part. */
   readonly #before = new Map<number, readonly number[]>();
-  #taughtCount = 0;
+  #count = 0;
   #lastNumber = 0;
+
+  /** No more rules can be added before all are forgotten. */
+  get isFull(): boolean {
+    return this.#count >= LEARNED_ROUTES_MAX;
+  }
 
   /**
    * Registers a rule: requests like `name` are served by `engine`, or, if it is undefined, have a
-   * constant response. `again`: also if it is known, because it has another key.
+   * constant response. undefined: it is known. `again`: not then either, because it has another key.
    */
   add(
     name: string,
@@ -61,21 +62,16 @@ export class LearnedRules {
     again: boolean,
   ): RuleStamp | undefined {
     const number = engine === undefined ? GENERAL : partOf(engine.model);
-    let part = this.#parts.get(number);
-    if (!again && part?.taught.has(name) === true) return undefined;
-    if (this.#taughtCount >= LEARNED_ROUTES_MAX) {
-      for (const { taught } of this.#parts.values()) taught.clear();
-      this.#taughtCount = 0;
+    const part: Part = this.#parts.get(number) ?? new Map<string, number>();
+    this.#parts.set(number, part);
+    let route = part.get(name);
+    if (route !== undefined && !again) return undefined;
+    if (route === undefined) {
+      this.#lastNumber += 1;
+      route = this.#lastNumber;
+      part.set(name, route);
+      this.#count += 1;
     }
-    if (part === undefined) {
-      part = new Part();
-      this.#parts.set(number, part);
-    }
-    if (!part.taught.has(name)) {
-      part.taught.add(name);
-      this.#taughtCount += 1;
-    }
-    const route = this.#numberOf(part, engine ?? name);
     if (engine !== undefined) this.#learned.set(route, { engine, added });
     const [generation = 0, partGeneration = 0] = [
       this.#generations[WHOLE],
@@ -95,7 +91,8 @@ export class LearnedRules {
    */
   forget(models: ReadonlySet<string> | undefined): readonly number[] {
     if (models === undefined) {
-      for (const number of [...this.#before.keys(), ...this.#parts.keys()]) this.#end(number);
+      const known = new Set([...this.#before.keys(), ...this.#parts.keys()]);
+      for (const number of known) this.#end(number);
       this.#advance(WHOLE);
       return [WHOLE];
     }
@@ -116,16 +113,8 @@ export class LearnedRules {
     const part = this.#parts.get(number);
     this.#before.delete(number);
     if (part === undefined) return;
-    this.#before.set(number, [...part.numbers.values()]);
-    this.#taughtCount -= part.taught.size;
+    this.#before.set(number, [...part.values()]);
+    this.#count -= part.size;
     this.#parts.delete(number);
-  }
-
-  #numberOf({ numbers }: Part, what: EngineRoute | string): number {
-    const known = numbers.get(what);
-    if (known !== undefined) return known;
-    this.#lastNumber += 1;
-    numbers.set(what, this.#lastNumber);
-    return this.#lastNumber;
   }
 }

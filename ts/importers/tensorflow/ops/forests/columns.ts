@@ -104,6 +104,7 @@ export class Columns {
       case 'elements':
       case 'bitmap': {
         at(categorical);
+        if (spec.categories > FOREST_SET_BYTES_MAX) throw tooManyElements();
         const passes = new Uint8Array(spec.categories + 1);
         if (condition.passesMissing) passes[0] = 1;
         for (const element of elementsOf(test, spec)) passes[element + 1] = 1;
@@ -124,11 +125,7 @@ export class Columns {
     const known = sets.known.get(key);
     if (known !== undefined) return known;
     this.#setBytes += passes.length;
-    if (this.#setBytes > FOREST_SET_BYTES_MAX) {
-      throw new RangeError(
-        `the sets of its categories have more than ${FOREST_SET_BYTES_MAX} elements`,
-      );
-    }
+    if (this.#setBytes > FOREST_SET_BYTES_MAX) throw tooManyElements();
     const made = sets.rows.push(passes) - 1;
     sets.known.set(key, made);
     return made;
@@ -230,4 +227,10 @@ function tableOf(sets: readonly Uint8Array[], height: number): Tensor {
   });
   if (bytes.length === 0) return numbersTensor('uint8', [height, sets.length], []);
   return { dtype: 'uint8', shape: [height, sets.length], data: { kind: 'bytes', bytes } };
+}
+
+function tooManyElements(): RangeError {
+  return new RangeError(
+    `the sets of its categories have more than ${FOREST_SET_BYTES_MAX} elements`,
+  );
 }
