@@ -230,10 +230,15 @@ Result<Engine::Loaded> Engine::make_loaded(const ModelSpec& spec) {
   return Loaded{std::move(replicas.value()), std::move(shapes.value()), std::move(finding)};
 }
 
-// The same at idle priority, if the backend allows that.
-Result<Engine::Loaded> Engine::make_quietly(const ModelSpec& spec) {
+// Whether loads and unloads of the model may run at idle priority.
+bool Engine::is_quiet(const ModelSpec& spec) const {
   const auto backend = backends_.find(spec.backend);
-  if (backend != backends_.end() && backend->second->loads_quietly(spec)) {
+  return backend != backends_.end() && backend->second->loads_quietly(spec);
+}
+
+// The same at idle priority, if that is possible.
+Result<Engine::Loaded> Engine::make_quietly(const ModelSpec& spec) {
+  if (is_quiet(spec)) {
     auto made = std::make_shared<std::optional<Result<Loaded>>>();
     const bool ended = quiet_.run(
         [this, spec, made] { made->emplace(catch_exceptions([&] { return make_loaded(spec); })); });
@@ -338,9 +343,10 @@ void Engine::run_unload(uint32_t handle, bool keeps_place, Request& request) {
   }
   model->stop();
   // freeing a large model takes tens of milliseconds
+  const bool quietly = is_quiet(model->spec());
   const auto left = std::make_shared<std::atomic<std::shared_ptr<Model>>>(std::move(model));
   const auto drop = [left] { left->exchange(nullptr).reset(); };
-  if (!quiet_.run(drop)) drop();
+  if (!quietly || !quiet_.run(drop)) drop();
   request.response.clear();
   finish_request(request);
 }

@@ -134,6 +134,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
     BatchFinding finding;
   };
   Result<Loaded> make_loaded(const ModelSpec& spec);
+  bool is_quiet(const ModelSpec& spec) const;
   Result<Loaded> make_quietly(const ModelSpec& spec);
   Result<std::shared_ptr<Model>> load_model(ModelSpec spec);
   void publish_next(std::shared_ptr<Published> next);
