@@ -53,7 +53,7 @@ export class LearnedRules {
 
   /**
    * Registers a rule: requests like `name` are served by `engine`, or, if it is undefined, have a
-   * constant response. undefined: it is known. `again`: not then either, because it has another key.
+   * constant response. undefined: it is known. `again`: never so, because it has another key.
    */
   add(
     name: string,
