@@ -259,14 +259,28 @@ void SequenceLoop::drop(std::vector<SequenceEntry*>& dropped, bool closing,
                         std::vector<Request*>& finished) {
   for (SequenceEntry* entry : dropped) {
     auto* const member = static_cast<Member*>(entry);
-    finish(*member,
-           closing ? unloaded_waiting(model_)
-                   : invalid_argument("the sequence of the request has ended, because an earlier "
-                                      "request of it failed or was cancelled: start it again"),
-           finished);
-    give_member(member);
+    end_waiting(*member,
+                closing
+                    ? unloaded_waiting(model_)
+                    : invalid_argument("the sequence of the request has ended, because an earlier "
+                                       "request of it failed or was cancelled: start it again"),
+                finished);
   }
   dropped.clear();
+}
+
+// Answers a request that waits for its sequence. Its member stays until give_ended(): a sweep may
+// still refer to it. Caller holds mutex_.
+void SequenceLoop::end_waiting(Member& member, Status status, std::vector<Request*>& finished) {
+  finish(member, std::move(status), finished);
+  member.request = nullptr;
+  ended_.push_back(&member);
+}
+
+// Caller holds mutex_.
+void SequenceLoop::give_ended() {
+  for (Member* member : ended_) give_member(member);
+  ended_.clear();
 }
 
 // Removes waiting requests whose client left, whose deadline passed or whose model is unloaded.
@@ -291,14 +305,14 @@ void SequenceLoop::sweep(uint64_t now, bool closing, std::vector<Request*>& fini
     }
     scheduler_.remove(*member, now, dropped_);
     if (late) request.late = Request::Late::Deadline;
-    finish(*member,
-           closing ? unloaded_waiting(model_)
-           : late  ? late_error(model_, request)
-                   : client_left(),
-           finished);
-    give_member(member);
+    end_waiting(*member,
+                closing ? unloaded_waiting(model_)
+                : late  ? late_error(model_, request)
+                        : client_left(),
+                finished);
     drop(dropped_, closing, finished);
   }
+  give_ended();
 }
 
 // Waits for the next batch. Returns false if the queue is closed, or the instance was idle for
@@ -359,6 +373,7 @@ void SequenceLoop::settle(Batch& batch) {
       if (member != nullptr) scheduler_.done(*member, member->ok, now, batch.dropped);
     }
     drop(batch.dropped, false, batch.finished);
+    give_ended();
     publish_counts();
   }
   for (Member* member : batch.members) {

@@ -73,6 +73,8 @@ class SequenceLoop final : public RequestLoop {
   void publish_counts();
   void sweep(uint64_t now, bool closing, std::vector<Request*>& finished);
   void drop(std::vector<SequenceEntry*>& dropped, bool closing, std::vector<Request*>& finished);
+  void end_waiting(Member& member, Status status, std::vector<Request*>& finished);
+  void give_ended();
   // The states that its run reads.
   std::span<const TensorView> states_of(const Member& member) const;
   void run(Batch& batch, size_t replica);
@@ -105,6 +107,7 @@ class SequenceLoop final : public RequestLoop {
   SequenceScheduler scheduler_;          // guarded by mutex_
   std::vector<SequenceEntry*> dropped_;  // guarded by mutex_: scratch
   std::vector<SequenceEntry*> all_;      // guarded by mutex_: scratch
+  std::vector<Member*> ended_;           // guarded by mutex_: scratch
   uint64_t sweep_ns_ = 0;                // guarded by mutex_: when to look for ended requests
   std::atomic<size_t> active_{0}, backlog_{0}, requests_{0};
   std::atomic<bool> retiring_{false};

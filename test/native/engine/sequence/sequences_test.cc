@@ -268,6 +268,7 @@ TEST_F(SequencesTest, ACancelledOrLateRequestInTheQueueEndsItsSequence) {
     const uint32_t handle = load(std::move(spec));
     route("seq", handle);
     EXPECT_EQ(ask(handle, {"1", true, false, 1}).first, ErrorCode::Ok);
+    while (model(handle).busy().load() != 0) std::this_thread::yield();
     send(handle, body_of({"2", true, true, 1}, "[1,1]", "other"));
     while (model(handle).busy().load() == 0) std::this_thread::yield();
     const std::string step = message_of(WireBuilder().varint(5, 1), false);
@@ -284,6 +285,26 @@ TEST_F(SequencesTest, ACancelledOrLateRequestInTheQueueEndsItsSequence) {
               std::string::npos);
     EXPECT_EQ(unload(handle), ErrorCode::Ok);
   }
+}
+
+// More than the loop keeps members for: the late one ends the others of its sequence.
+TEST_F(SequencesTest, ManyRequestsThatWaitEndWithTheFirstOne) {
+  ModelSpec spec = sequence_spec(SequenceStrategy::Oldest);
+  spec.sequence->slots = 1;
+  const uint32_t handle = load(std::move(spec));
+  route("seq", handle);
+  for (const std::string id : {"1", "2"}) {
+    EXPECT_EQ(ask(handle, {id, true, false, 1}).first, ErrorCode::Ok) << "no slot is left";
+  }
+  constexpr int kWaiting = 60;
+  const std::string start = message_of(WireBuilder().varint(5, 3), true);
+  ASSERT_TRUE(lane_->infer_message(Protocol::V2Grpc, bytes_of(start), 300'000).pending);
+  for (int i = 1; i < kWaiting; ++i) send(handle, body_of({"3", false, false, i}, "[1,1]", "x"));
+  std::map<ErrorCode, int> outcomes;
+  for (int i = 0; i < kWaiting; ++i) ++outcomes[finish().first];
+  EXPECT_EQ(outcomes[ErrorCode::DeadlineExceeded], 1);
+  EXPECT_EQ(outcomes[ErrorCode::InvalidArgument], kWaiting - 1);
+  EXPECT_EQ(ask(handle, {"1", false, true, 1}).first, ErrorCode::Ok);
 }
 
 TEST_F(SequencesTest, AnUnloadWaitsForNoIdleSequence) {
