@@ -11,6 +11,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "base/clock.h"
@@ -67,6 +68,7 @@ struct QuietWork::Turn {
   bool done = false;       // guarded by mutex
   bool abandoned = false;  // guarded by mutex
   int thread = 0;          // guarded by mutex; 0 = it has not begun
+  CoreTimes begun;         // guarded by mutex; the thread's times before the work
 };
 
 bool QuietWork::run(std::function<void()> work) {
@@ -78,6 +80,7 @@ bool QuietWork::run(std::function<void()> work) {
       std::lock_guard lock(turn->mutex);
       if (turn->abandoned) return;
       turn->thread = static_cast<int>(syscall(SYS_gettid));
+      (void)read_core_times(turn->thread, turn->begun);
     }
     (void)set_idle_priority(turn->thread);  // or it runs at normal priority
     running_.fetch_add(1, std::memory_order_relaxed);
@@ -91,7 +94,7 @@ bool QuietWork::run(std::function<void()> work) {
 }
 
 bool QuietWork::wait(Turn& turn) {
-  CoreTimes before;
+  std::optional<CoreTimes> before;
   uint64_t before_ns = now_ns();
   std::chrono::milliseconds pause = kFirstCheck;
   bool restored = false;
@@ -105,7 +108,7 @@ bool QuietWork::wait(Turn& turn) {
     const bool begun = turn.thread != 0;
     // a thread that the system tells nothing about may wait for ever
     const bool told = begun && read_core_times(turn.thread, now);
-    if (!told || starved(before, now, checked_ns - before_ns)) {
+    if (!told || starved(before.value_or(turn.begun), now, checked_ns - before_ns)) {
       // a free thread that does not begin finds no time either
       const bool busy = begun || running_.load(std::memory_order_relaxed) < threads_max_;
       if (busy) starved_ns_.store(checked_ns, std::memory_order_relaxed);

@@ -29,6 +29,8 @@ bool same_outputs(std::span<const RequestedOutput> a, std::span<const RequestedO
 
 }  // namespace
 
+Batcher::Batcher(Model& model) : model_(model), delivery_(model.spec().batch.preserve_ordering) {}
+
 Batcher::Member* Batcher::take_member() {
   std::lock_guard lock(pool_mutex_);
   if (free_members_.empty()) {
@@ -278,24 +280,6 @@ void Batcher::end(Batch& batch, Member& member, Status status) {
   else finish(member, std::move(status), batch.finished);
 }
 
-// Hands the requests back, in the order of the batches if the policy preserves it.
-void Batcher::deliver(Batch& batch) {
-  if (!model_.spec().batch.preserve_ordering) {
-    complete_all(batch.finished);
-    batch.finished.clear();
-    return;
-  }
-  std::lock_guard lock(order_mutex_);
-  undelivered_[batch.sequence] = std::move(batch.finished);
-  batch.finished.clear();
-  for (auto next = undelivered_.find(next_delivery_); next != undelivered_.end();
-       next = undelivered_.find(next_delivery_)) {
-    complete_all(next->second);
-    undelivered_.erase(next);
-    ++next_delivery_;
-  }
-}
-
 void Batcher::run_instance(size_t replica) {
   Batch batch;
   batch.memory.budget = model_.services().budget;
@@ -305,7 +289,7 @@ void Batcher::run_instance(size_t replica) {
     for (Member* member : batch.members) give_member(member);
     put_back(model_, batch.returned);
     batch.returned.clear();
-    deliver(batch);
+    delivery_.deliver(batch.sequence, batch.finished);
     // Only after the responses are handed over: a request that finds no busy instance may run at
     // once.
     model_.busy().fetch_sub(1, std::memory_order_relaxed);

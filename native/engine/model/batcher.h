@@ -5,7 +5,6 @@
 #pragma once
 
 #include <deque>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -14,12 +13,13 @@
 #include "batch/gather.h"
 #include "engine/model/model.h"
 #include "engine/model/serve.h"
+#include "engine/request/completion.h"
 
 namespace serval {
 
 class Batcher {
  public:
-  explicit Batcher(Model& model) : model_(model) {}
+  explicit Batcher(Model& model);
   Batcher(const Batcher&) = delete;
   Batcher& operator=(const Batcher&) = delete;
 
@@ -77,7 +77,6 @@ class Batcher {
   static void store_outputs(Member& member);
   void finish(Member& member, Status status, std::vector<Request*>& finished);
   void end(Batch& batch, Member& member, Status status);
-  void deliver(Batch& batch);
   static void trim(Batch& batch);
   Member* take_member();
   void give_member(Member* member);
@@ -93,9 +92,7 @@ class Batcher {
   std::mutex pool_mutex_;
   std::vector<std::unique_ptr<Member>> members_;  // guarded by pool_mutex_: all there are
   std::vector<Member*> free_members_;             // guarded by pool_mutex_
-  std::mutex order_mutex_;
-  uint64_t next_delivery_ = 0;                             // guarded by order_mutex_
-  std::map<uint64_t, std::vector<Request*>> undelivered_;  // guarded by order_mutex_
+  BatchDelivery delivery_;
   std::atomic<bool> batches_{true};  // false once outputs turned out to have no rows
 };
 

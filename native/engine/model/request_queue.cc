@@ -10,10 +10,6 @@ namespace serval {
 
 namespace {
 
-bool has_limit(const Request& request) {
-  return request.deadline_ns != 0 || request.policy_timeout_ns != 0;
-}
-
 std::chrono::steady_clock::time_point time_point(uint64_t ns) {
   return std::chrono::steady_clock::time_point(
       std::chrono::duration_cast<std::chrono::steady_clock::duration>(
@@ -35,6 +31,10 @@ uint64_t time_limit_of(const Request& request) {
   if (request.deadline_ns != 0) limit = std::min(limit, request.deadline_ns);
   if (request.policy_timeout_ns != 0) limit = std::min(limit, request.policy_timeout_ns);
   return limit;
+}
+
+bool RequestQueue::is_timed(const Request& request) const {
+  return !ordered_ && time_limit_of(request) != kNever;
 }
 
 RequestQueue::RequestQueue(QueueSettings settings) : settings_(std::move(settings)) {
@@ -88,7 +88,7 @@ RequestQueue::Push RequestQueue::push(Request* request, bool notify_now, uint64_
     if (waits >= level.requests_max + starting_) return Push::Full;
     level.waiting.push_back(request);
     ++size_;
-    if (has_limit(*request)) {
+    if (is_timed(*request)) {
       ++timed_;
       earliest_ns_ = std::min(earliest_ns_, limit);
     }
@@ -128,14 +128,14 @@ bool RequestQueue::timed_out(Level& level, Request* request, uint64_t now,
 // Caller holds mutex_. Removes late requests at any position. Scans the queue only when the
 // earliest limit has passed.
 void RequestQueue::move_late(std::vector<Request*>& late) {
-  if (timed_ == 0 || ordered_) earliest_ns_ = kNever;
+  if (timed_ == 0) earliest_ns_ = kNever;
   if (earliest_ns_ == kNever) return;
   const uint64_t now = now_ns();
   if (now < earliest_ns_) return;
   earliest_ns_ = kNever;
   for (Level& level : levels_) {
     const auto sift = [&](Request* request) {
-      if (!has_limit(*request)) return false;
+      if (!is_timed(*request)) return false;
       if (timed_out(level, request, now, late)) return true;
       earliest_ns_ = std::min(earliest_ns_, time_limit_of(*request));
       return false;
@@ -149,7 +149,7 @@ void RequestQueue::move_late(std::vector<Request*>& late) {
 // Caller holds mutex_. A parked request that its policy would delay stays.
 void RequestQueue::move_late_parked(uint64_t now, std::vector<Request*>& late) {
   std::erase_if(parked_, [&](Request* request) {
-    if (!has_limit(*request)) return false;
+    if (!is_timed(*request)) return false;
     const Request::Late passed = lateness(*request, now);
     if (passed == Request::Late::No) {
       earliest_ns_ = std::min(earliest_ns_, time_limit_of(*request));
@@ -217,7 +217,7 @@ bool RequestQueue::put_back(std::span<Request* const> requests) {
       level_for(*request).waiting.push_front(request);
       ++size_;
       begin_wait(request, now);
-      if (!has_limit(*request)) continue;
+      if (!is_timed(*request)) continue;
       ++timed_;
       earliest_ns_ = std::min(earliest_ns_, time_limit_of(*request));
     }
@@ -230,7 +230,7 @@ bool RequestQueue::park(Request* request) {
   const std::lock_guard lock(mutex_);
   if (closed_) return false;
   parked_.push_back(request);
-  if (!has_limit(*request)) return true;
+  if (!is_timed(*request)) return true;
   ++timed_;
   earliest_ns_ = std::min(earliest_ns_, time_limit_of(*request));
   return true;
@@ -269,7 +269,7 @@ void RequestQueue::move_unserved(std::vector<Request*>& late) {
     }
     request->late = Request::Late::Down;
     --size_;
-    if (has_limit(*request)) --timed_;
+    if (is_timed(*request)) --timed_;
     late.push_back(request);
     return true;
   };
@@ -281,7 +281,7 @@ void RequestQueue::move_unserved(std::vector<Request*>& late) {
 
 // Caller holds mutex_. The time when move_late() or move_unserved() has something to do.
 uint64_t RequestQueue::next_limit_ns() const {
-  const uint64_t timed = timed_ == 0 || ordered_ ? kNever : earliest_ns_;
+  const uint64_t timed = timed_ == 0 ? kNever : earliest_ns_;
   return held() ? std::min(timed, unserved_ns_) : timed;
 }
 
@@ -355,7 +355,7 @@ size_t RequestQueue::take(std::span<Request*> out, uint64_t until_ns, std::vecto
         Request* request = requests->front();
         requests->pop_front();
         --size_;
-        if (has_limit(*request)) --timed_;
+        if (is_timed(*request)) --timed_;
         out[count++] = request;
       }
     }
@@ -378,7 +378,7 @@ bool RequestQueue::take_if_alone(Request* request) {
     if (level.waiting.empty() || level.waiting.front() != request || request->died) continue;
     level.waiting.pop_front();
     --size_;
-    if (has_limit(*request)) --timed_;
+    if (is_timed(*request)) --timed_;
     return true;
   }
   return false;
@@ -393,12 +393,12 @@ bool RequestQueue::remove(Request* request) {
       if (found == requests->end()) continue;
       requests->erase(found);
       --size_;
-      if (has_limit(*request)) --timed_;
+      if (is_timed(*request)) --timed_;
       return true;
     }
   }
   if (std::erase(parked_, request) == 0) return false;
-  if (has_limit(*request)) --timed_;
+  if (is_timed(*request)) --timed_;
   return true;
 }
 

@@ -123,6 +123,8 @@ class RequestQueue {
   void move_late(std::vector<Request*>& late);
   bool timed_out(Level& level, Request* request, uint64_t now, std::vector<Request*>& late);
   Level& level_for(const Request& request);
+  // Whether the queue has to remove the request when its time limit passes.
+  bool is_timed(const Request& request) const;
   void begin_wait(Request* request, uint64_t now);
   void lift_timeout(Request* request);
   void move_late_parked(uint64_t now, std::vector<Request*>& late);

@@ -92,6 +92,22 @@ void complete_one(Request& request) {
   complete_all({&one, 1});
 }
 
+void BatchDelivery::deliver(uint64_t number, std::vector<Request*>& requests) {
+  if (!in_order_) {
+    complete_all(requests);
+    requests.clear();
+    return;
+  }
+  std::lock_guard lock(mutex_);
+  too_early_[number] = std::move(requests);
+  requests.clear();
+  for (auto at = too_early_.find(next_); at != too_early_.end(); at = too_early_.find(next_)) {
+    complete_all(at->second);
+    too_early_.erase(at);
+    ++next_;
+  }
+}
+
 void finish_request(Request& request) {
   request.code = ErrorCode::Ok;
   complete_one(request);

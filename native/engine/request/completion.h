@@ -4,8 +4,10 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <span>
+#include <vector>
 
 #include "base/error.h"
 #include "engine/request/hooks.h"
@@ -47,6 +49,22 @@ class CompletionQueue {
 
 // Hands requests whose outcome is stored back to their lanes, with one call per lane.
 void complete_all(std::span<Request* const> requests);
+
+// Hands the requests of batches back, in the order of the batches' numbers if that is preserved.
+// Any thread.
+class BatchDelivery {
+ public:
+  explicit BatchDelivery(bool in_order) : in_order_(in_order) {}
+  // `number`: counts batches from 0; each is delivered once. Empties `requests`.
+  void deliver(uint64_t number, std::vector<Request*>& requests);
+
+ private:
+  const bool in_order_;
+  std::mutex mutex_;
+  uint64_t next_ = 0;                                    // guarded by mutex_
+  std::map<uint64_t, std::vector<Request*>> too_early_;  // guarded by mutex_
+};
+
 void complete_one(Request& request);
 // Stores the outcome and hands the request back.
 void finish_request(Request& request);

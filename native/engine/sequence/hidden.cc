@@ -118,8 +118,7 @@ Status SequenceModel::bind_control(const SequenceControl& from) {
     std::memcpy(&control.off, from.off.data(), bytes);
     std::memcpy(&control.on, from.on.data(), bytes);
   }
-  // Source: Triton's [batch, 1], or [1] without a batch; a control without the last dim is taken
-  // too.
+  // Triton has [batch, 1], or [1] without a batch; here a control may also lack the last dim.
   const size_t rank = input.unknown_rank ? size_t{1} + has_rows_ : input.dims.size();
   for (size_t i = 0; i < rank; ++i) (void)control.shape.push_back(1);
   const bool sized =

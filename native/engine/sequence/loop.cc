@@ -76,7 +76,8 @@ SequenceLoop::SequenceLoop(Model& model, SequenceRules rules)
     : model_(model),
       shape_(model_of(model.replica(0))),
       is_direct_(rules.strategy == SequenceStrategy::Direct),
-      scheduler_(std::move(rules)) {}
+      scheduler_(std::move(rules)),
+      delivery_(model.spec().batch.preserve_ordering) {}
 
 SequenceLoop::Member* SequenceLoop::take_member() {
   {
@@ -384,31 +385,13 @@ void SequenceLoop::settle(Batch& batch) {
   model_.queue().nudge();  // the instance that waits does not know of the change
 }
 
-// Hands the requests back, in the order of the batches if the policy preserves it.
-void SequenceLoop::deliver(Batch& batch) {
-  if (!model_.spec().batch.preserve_ordering) {
-    complete_all(batch.finished);
-    batch.finished.clear();
-    return;
-  }
-  std::lock_guard lock(order_mutex_);
-  undelivered_[batch.number] = std::move(batch.finished);
-  batch.finished.clear();
-  for (auto next = undelivered_.find(next_delivery_); next != undelivered_.end();
-       next = undelivered_.find(next_delivery_)) {
-    complete_all(next->second);
-    undelivered_.erase(next);
-    ++next_delivery_;
-  }
-}
-
 void SequenceLoop::run_instance(size_t replica) {
   Batch batch;
   batch.memory.budget = model_.services().budget;
   while (next_batch(batch)) {
     model_.busy().fetch_add(1, std::memory_order_relaxed);
     run(batch, is_direct_ ? batch.chosen.group : replica);
-    deliver(batch);
+    delivery_.deliver(batch.number, batch.finished);
     settle(batch);
     model_.busy().fetch_sub(1, std::memory_order_relaxed);
     for (ByteBuffer& bytes : batch.memory.bytes) bytes.shrink(kGatherKeepBytes);

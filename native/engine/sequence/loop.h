@@ -4,7 +4,6 @@
 #pragma once
 
 #include <atomic>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -13,6 +12,7 @@
 #include "batch/gather.h"
 #include "engine/model/model.h"
 #include "engine/model/serve.h"
+#include "engine/request/completion.h"
 #include "engine/sequence/hidden.h"
 #include "engine/sequence/scheduler.h"
 
@@ -90,7 +90,6 @@ class SequenceLoop final : public RequestLoop {
                       uint32_t row, bool sliced);
   void finish(Member& member, Status status, std::vector<Request*>& finished);
   void settle(Batch& batch);
-  void deliver(Batch& batch);
   static SequenceModel& model_of(Replica& replica) {
     return static_cast<SequenceModel&>(replica.backend());
   }
@@ -113,9 +112,7 @@ class SequenceLoop final : public RequestLoop {
   std::atomic<bool> retiring_{false};
   std::mutex pool_mutex_;
   std::vector<std::unique_ptr<Member>> spare_;  // guarded by pool_mutex_
-  std::mutex order_mutex_;
-  uint64_t next_delivery_ = 0;                             // guarded by order_mutex_
-  std::map<uint64_t, std::vector<Request*>> undelivered_;  // guarded by order_mutex_
+  BatchDelivery delivery_;
 };
 
 }  // namespace serval

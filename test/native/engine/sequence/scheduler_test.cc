@@ -122,7 +122,7 @@ TEST(SequenceSchedulerTest, DirectKeepsTheRowOfASequence) {
   SequenceEntry* const a = at.add(1, true);
   SequenceEntry* const b = at.add(2, true);
   SequenceEntry* const c = at.add(3, true);
-  EXPECT_EQ(at.next(), (Rows{a, c})) << "low rows of both instances are taken first";
+  EXPECT_EQ(at.next(), (Rows{a, c})) << "the lowest rows of both instances come first";
   EXPECT_EQ(at.batch.group, 0u);
   EXPECT_EQ(at.next(), Rows{b});
   EXPECT_EQ(at.batch.group, 1u);
