@@ -134,7 +134,8 @@ describe('HandleReloadConfigRequest from another machine', () => {
       }
       const { code, details } = await call(remote(server), message('second', base));
       assert.equal(code, OK, details);
-      assert.ok((await isServed(server, 'second')) && !(await isServed(server, 'first')));
+      assert.ok(await isServed(server, 'second'));
+      await until("'first' is gone", async () => !(await isServed(server, 'first')));
     });
 
     it('logs below --request-log-dir, and by no way around it elsewhere', async () => {
