@@ -44,6 +44,11 @@ const MAKERS = {
   },
   trees: { variable: 'SERVAL_TREE_GOLDENS', script: ['trees', 'goldens.sh'], args: [] },
   forests: { variable: 'SERVAL_FOREST_GOLDENS', script: ['forests', 'goldens.sh'], args: [] },
+  explained: {
+    variable: 'SERVAL_EXPLAINED_GOLDENS',
+    script: ['explained', 'goldens.sh'],
+    args: [],
+  },
   tflite: { variable: 'SERVAL_TFLITE_GOLDENS', script: ['tflite', 'goldens.sh'], args: [] },
   ydf: { variable: 'SERVAL_YDF_GOLDENS', script: ['ydf', 'goldens.sh'], args: [] },
   mleap: { variable: 'SERVAL_MLEAP_GOLDENS', script: ['tabular', 'goldens.sh'], args: ['mleap'] },

@@ -8,3 +8,5 @@ export const EXPECTED_VALUE = 'expected_value';
 export const LEAF_INDICES = 'leaf_indices';
 /** [rows, trees * numbers of a leaf] */
 export const TREE_MARGINS = 'tree_margins';
+
+export const EXPLANATIONS = [SHAP_VALUES, EXPECTED_VALUE, LEAF_INDICES, TREE_MARGINS] as const;

@@ -62,6 +62,8 @@ export interface TableDoc {
   readonly untyped: readonly string[];
   /** Valid values of fields by name, as JSON tokens, if the model states any. */
   readonly examples: Readonly<Record<string, string>>;
+  /** The features that Shapley values are of, if they are not the fields. */
+  readonly features?: readonly string[];
 }
 
 /** TensorFlow Serving's states (ModelVersionStatus.State). */

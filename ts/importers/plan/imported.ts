@@ -66,6 +66,8 @@ export interface ImportedTabular {
   readonly warnings: readonly string[];
   /** Expected results that the model's own file contains. */
   readonly verification?: Verification;
+  /** The features that Shapley values are of, if they are not the fields. */
+  readonly features?: readonly string[];
 }
 
 /** `plan` for people. `examples`: of fields, where their document says more. Pure. */

@@ -27,6 +27,8 @@ export interface Lowered {
   readonly verification?: Verification;
   /** ImportedColumn.example by name, if the document says more than the plan. */
   readonly examples?: Readonly<Record<string, string>>;
+  /** The features that Shapley values are of, if they are not the fields. */
+  readonly features?: readonly string[];
 }
 
 /**
@@ -50,7 +52,8 @@ export async function importTabular(
   importers: TabularImporters = TABULAR_IMPORTERS,
 ): Promise<ImportedTabular> {
   const { schema } = request;
-  const { format, plan, warnings, verification, examples } = await lower(request, importers);
+  const lowered = await lower(request, importers);
+  const { format, plan, warnings, verification, examples, features } = lowered;
   const fitted =
     schema === '' ? { plan, warnings: [] } : applySchema(plan, await readSchema(schema), schema);
   const bytes = encodePlan(fitted.plan);
@@ -63,6 +66,7 @@ export async function importTabular(
     planBytes: bytes.byteLength,
     warnings: [...warnings, ...fitted.warnings, ...unusedSettings(format, request)],
     ...(verification === undefined ? {} : { verification }),
+    ...(features === undefined ? {} : { features }),
   };
 }
 

@@ -139,6 +139,7 @@ async function loadTabular(
           example === undefined ? [] : [[name, example]],
         ),
       ),
+      ...(model.features === undefined ? {} : { features: model.features }),
     },
   };
 }

@@ -17,6 +17,8 @@ import { StageProblem } from './read/problem.js';
 export interface Imported {
   readonly plan: Plan;
   readonly warnings: readonly string[];
+  /** The features that Shapley values are of, if they have names. */
+  readonly features?: readonly string[];
 }
 
 type Settings = Partial<TabularSettings>;
@@ -50,7 +52,10 @@ export async function lowerSpark(files: ModelFiles, settings: Settings = {}): Pr
     };
     await lowerFolder(model, folder, []);
     problems.throwIfAny(what);
-    return { plan: finishOutputs(model), warnings: model.warnings };
+    const finished = finishOutputs(model);
+    const { warnings, explained } = model;
+    const features = explained?.names;
+    return { plan: finished, warnings, ...(features === undefined ? {} : { features }) };
   } catch (error) {
     if (error instanceof StageProblem) problems.add('model', error.message);
     else throw error;

@@ -86,7 +86,8 @@ async function explain(
   const columns = columnsOf(instancesOf(parseExact(text)), signature.inputs, table);
   const request = requestText(columns, [SHAP_VALUES, EXPECTED_VALUE]);
   const answer = answerColumns(await askEngine(link, question, request));
-  return { contentType: JSON_TYPE, body: explanationText(answer, signature.inputs) };
+  const names = table?.features ?? signature.inputs.map(({ name }) => name);
+  return { contentType: JSON_TYPE, body: explanationText(answer, names) };
 }
 
 function refused(what: string): ServalError {
@@ -193,7 +194,7 @@ function datatypeOf(cells: readonly ExactValue[]): string {
 }
 
 /** {"explanations": [{"shap_values": ..., "expected_value": ...}], "feature_names": [...]} */
-function explanationText(answer: readonly AnswerColumn[], inputs: readonly TensorInfo[]): string {
+function explanationText(answer: readonly AnswerColumn[], names: readonly string[]): string {
   const columnNamed = (name: string): AnswerColumn => {
     const found = answer.find((column) => column.name === name);
     if (found !== undefined) return found;
@@ -211,7 +212,6 @@ function explanationText(answer: readonly AnswerColumn[], inputs: readonly Tenso
       `"${EXPECTED_VALUE}":${exactText(scores === 1 ? first : base, false)}}`
     );
   });
-  const names = inputs.map(({ name }) => name);
   const named = names.length === features ? `,"feature_names":${JSON.stringify(names)}` : '';
   return `{"explanations":[${rows.join(',')}]${named}}`;
 }

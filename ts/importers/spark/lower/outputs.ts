@@ -2,7 +2,10 @@
 // stages made; without such a stage, those that no stage reads. Other columns are returned on
 // request: the plan is lazy, so that a run computes them only then. Importer's worker thread.
 // Source: tabular.md 2.4
+import type { Column } from '../../plan/builder.js';
+import { addExplanation } from '../../plan/explain.js';
 import type { Field, Plan } from '../../plan/generated/plan.js';
+import { EXPLANATIONS } from '../../../model/explanation-names.js';
 import { StageProblem } from '../read/problem.js';
 import type { Variable } from './frame.js';
 import { liveColumns } from './prune.js';
@@ -19,12 +22,22 @@ export function finishOutputs(model: Model): Plan {
   const isDefault = new Set(defaults);
   for (const variable of defaults) addOutput(model, variable, false);
   for (const variable of made) if (!isDefault.has(variable)) addOutput(model, variable, true);
-  const plan = liveColumns(model.plan.finish());
+  const kept = explain(model);
+  const plan = liveColumns(model.plan.finish(), kept);
   return {
     ...plan,
     lazy: true,
     fields: (plan.fields ?? []).map((field) => described(model, field)),
   };
+}
+
+/** Adds the outputs that explain what the model predicts; returns the columns of its trees. */
+function explain({ plan, explained, predicting, frame }: Model): readonly Column[] {
+  if (explained === undefined || explained.stage !== predicting.stage) return [];
+  const isTaken = EXPLANATIONS.some((name) => frame.find(name) !== undefined);
+  if (isTaken) return [];
+  addExplanation(plan, explained.explanation);
+  return explained.explanation.forests.map(({ column }) => column);
 }
 
 /** Fields are known by what stages take them as, the first of them that says. */

@@ -1,9 +1,11 @@
 // Removes stages and fields that no output of a plan needs. Pure; importer's worker thread.
+import type { Column } from '../../plan/builder.js';
 import type { Plan } from '../../plan/generated/plan.js';
 import { neededColumns, stagesNeeded } from '../../plan/needs.js';
 
-export function liveColumns(plan: Plan): Plan {
-  const live = neededColumns(plan, plan.outputs);
+/** `kept`: columns whose stages stay, though no output reads them. */
+export function liveColumns(plan: Plan, kept: readonly Column[] = []): Plan {
+  const live = new Set([...neededColumns(plan, plan.outputs), ...kept]);
   return {
     ...plan,
     fields: plan.fields.filter(({ column }) => live.has(column)),

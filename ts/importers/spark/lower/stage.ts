@@ -1,6 +1,7 @@
 // One stage of a Spark model while it is lowered: its parameters, and the frame that it reads and
 // adds to. Importer's worker thread.
 import type { Column, PlanBuilder } from '../../plan/builder.js';
+import type { Explanation } from '../../plan/explain.js';
 import type { Type } from '../../plan/generated/plan.js';
 import type { Problems } from '../../plan/problems.js';
 import type { StageFolder } from '../read/folder.js';
@@ -22,6 +23,13 @@ export interface Model {
   stages: number;
   /** The last stage that predicts, by its number, and its outputs as they are to be answered. */
   predicting: { readonly stage: number; readonly names: readonly string[] };
+  /** The trees of the last stage that has some, by its number. */
+  explained?: {
+    readonly stage: number;
+    readonly explanation: Explanation;
+    /** Those of the features, if they are known. */
+    readonly names?: readonly string[];
+  };
 }
 
 export interface OutputShape {
@@ -119,6 +127,14 @@ export class Stage {
   /** Says that this stage predicts, and what of it is answered by default, in this order. */
   predicts(names: readonly string[]): void {
     this.model.predicting = { stage: this.number, names };
+  }
+
+  /** Says how trees make what this stage predicts from a vector of features. */
+  explains(explanation: Explanation, { slots, size = slots?.length }: Attributes): void {
+    const known = slots?.flatMap(({ name }) => name ?? []);
+    const isNamed = size === explanation.features && known?.length === size;
+    const names = isNamed ? { names: known } : {};
+    this.model.explained = { stage: this.number, explanation, ...names };
   }
 }
 

@@ -1,5 +1,5 @@
 // SQL in Spark 4's ANSI mode: error messages, and which branches count. Spark's results for all
-// functions: test/conformance/tabular/spark-ansi.test.ts.
+// functions: test/conformance/tabular/spark/ansi.test.ts.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type GivenColumn, PlanError, runPlan } from '../../plan/run-plan.js';

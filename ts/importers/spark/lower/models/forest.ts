@@ -1,6 +1,7 @@
 // Spark's decision trees, random forests and boosted trees. Importer's worker thread.
 // Source: tabular.md 5.2, 5.3
 import type { Column } from '../../../plan/builder.js';
+import { type ExplainedForest, noCovers } from '../../../plan/explain.js';
 import { addForest, type ForestSum } from '../../../plan/forest.js';
 import { classify, type Link } from '../../../plan/ops/classify.js';
 import { integerCell, numberCell } from '../../read/cells.js';
@@ -54,25 +55,51 @@ function fill(
   features: { readonly vector: Column; readonly size: number },
   output: Column,
   payload: Payload,
-): void {
+): ExplainedForest {
   const { values, width, sum, weights } = payload;
   const { nodes, sets, roots } = trees;
   const leaves = new Float64Array(trees.leaves.length * width);
   for (const [i, leaf] of trees.leaves.entries()) leaves.set(values(leaf), i * width);
-  addForest(
-    stage.plan,
-    {
-      features,
-      nodes,
-      sets,
-      roots,
-      leaves,
-      width,
-      sum,
-      values: output,
-      ...(weights === undefined ? {} : { weights }),
-    },
-    stage.place,
+  const options = {
+    features,
+    nodes,
+    sets,
+    roots,
+    leaves,
+    width,
+    sum,
+    values: output,
+    ...(weights === undefined ? {} : { weights }),
+  };
+  addForest(stage.plan, options, stage.place);
+  return { options, column: output };
+}
+
+/** The weight of the training rows in a leaf, from the statistics that its impurity keeps. */
+const coverOfClasses = ({ stats }: Leaf): number => stats.reduce((sum, count) => sum + count, 0);
+const coverOfNumbers = ({ stats }: Leaf): number => stats[0] ?? Number.NaN;
+
+/** Explains what the forest fills, times `scale`; of several models in a pipeline the last. */
+function explain(
+  stage: Stage,
+  forest: ExplainedForest,
+  { leaves }: Trees,
+  features: number,
+  { coverOf, scale = 1 }: { readonly coverOf: (leaf: Leaf) => number; readonly scale?: number },
+): void {
+  const covers = Float64Array.from(leaves, coverOf);
+  const isCovered = leaves.every(({ stats }) => stats.length > 0);
+  const leafIds = Int32Array.from(leaves, ({ index }) => index);
+  const explanation = {
+    forests: [{ ...forest, covers, leafIds }],
+    features,
+    scores: forest.options.width,
+    scale,
+    ...(isCovered ? {} : { lacks: noCovers('impurityStats') }),
+  };
+  stage.explains(
+    explanation,
+    stage.input('featuresCol', { type: 'vector' }, 'features').attributes,
   );
 }
 
@@ -99,13 +126,14 @@ function fillClasses(
   trees: Trees,
   columns: ClassifierColumns,
   payload: Payload & { readonly size: number; readonly link: Link },
-): void {
+): ExplainedForest {
   const { features, probability, prediction } = columns;
   const raw = columns.raw ?? stage.between('raw prediction', 'vector');
-  fill(stage, trees, { vector: features, size: payload.size }, raw, payload);
+  const forest = fill(stage, trees, { vector: features, size: payload.size }, raw, payload);
   const thresholds = thresholdsOf(stage, payload.width);
   const { link } = payload;
   classify(stage.plan, { raw, probability, prediction, link, thresholds }, stage.place);
+  return forest;
 }
 
 /** Counts of the classes in a leaf; `share`: as parts of their sum. */
@@ -127,6 +155,13 @@ const lowerTreeClassifier: Lower = async (stage) => {
   const columns = classifierColumns(stage, size, width);
   const values = classCounts(width, false);
   fillClasses(stage, trees, columns, { values, width, sum: 'sum', size, link: 'normalize' });
+  // A sum of counts is not explained, but their shares are: the probabilities. No request runs
+  // this stage.
+  const shares = stage.between('shares', 'vector');
+  const features = { vector: columns.features, size };
+  const payload = { values: classCounts(width, true), width, sum: 'sum' } as const;
+  const forest = fill(stage, trees, features, shares, payload);
+  explain(stage, forest, trees, size, { coverOf: coverOfClasses });
   fillLeaves(stage, trees, columns.features, size, true);
 };
 
@@ -134,8 +169,10 @@ const lowerForestClassifier: Lower = async (stage) => {
   const trees = await ensembleOf(stage);
   const [size, width] = [extra(stage, 'numFeatures'), extra(stage, 'numClasses')];
   const columns = classifierColumns(stage, size, width);
-  const values = classCounts(width, true);
-  fillClasses(stage, trees, columns, { values, width, sum: 'sum', size, link: 'normalize' });
+  const payload = { values: classCounts(width, true), width, sum: 'sum', size } as const;
+  const forest = fillClasses(stage, trees, columns, { ...payload, link: 'normalize' });
+  const scale = 1 / trees.roots.length;
+  explain(stage, forest, trees, size, { coverOf: coverOfClasses, scale });
   fillLeaves(stage, trees, columns.features, size, false);
 };
 
@@ -143,7 +180,7 @@ const lowerBoostedClassifier: Lower = async (stage) => {
   const { weights, ...trees } = await ensembleOf(stage);
   const size = extra(stage, 'numFeatures');
   const columns = classifierColumns(stage, size, 2);
-  fillClasses(stage, trees, columns, {
+  const forest = fillClasses(stage, trees, columns, {
     values: ({ prediction }) => [-prediction, prediction],
     width: 2,
     sum: 'sum',
@@ -151,6 +188,7 @@ const lowerBoostedClassifier: Lower = async (stage) => {
     size,
     link: 'gbt',
   });
+  explain(stage, forest, trees, size, { coverOf: coverOfNumbers });
   fillLeaves(stage, trees, columns.features, size, false);
 };
 
@@ -167,7 +205,9 @@ const lowerTreeRegression: Lower = async (stage) => {
   const size = extra(stage, 'numFeatures');
   const columns = regressionColumns(stage, size);
   const features = { vector: columns.features, size };
-  fill(stage, trees, features, columns.prediction, { values: prediction, width: 1, sum: 'sum' });
+  const payload = { values: prediction, width: 1, sum: 'sum' } as const;
+  const forest = fill(stage, trees, features, columns.prediction, payload);
+  explain(stage, forest, trees, size, { coverOf: coverOfNumbers });
   const variance = stage.optional('varianceCol', '', { type: 'double' });
   predictsAs(stage, ['predictionCol', 'varianceCol']);
   if (variance !== undefined) {
@@ -181,7 +221,9 @@ const lowerForestRegression: Lower = async (stage) => {
   const size = extra(stage, 'numFeatures');
   const columns = regressionColumns(stage, size);
   const features = { vector: columns.features, size };
-  fill(stage, trees, features, columns.prediction, { values: prediction, width: 1, sum: 'mean' });
+  const payload = { values: prediction, width: 1, sum: 'mean' } as const;
+  const forest = fill(stage, trees, features, columns.prediction, payload);
+  explain(stage, forest, trees, size, { coverOf: coverOfNumbers });
   fillLeaves(stage, trees, columns.features, size, false);
 };
 
@@ -189,12 +231,10 @@ const lowerBoostedRegression: Lower = async (stage) => {
   const { weights, ...trees } = await ensembleOf(stage);
   const size = extra(stage, 'numFeatures');
   const columns = regressionColumns(stage, size);
-  fill(stage, trees, { vector: columns.features, size }, columns.prediction, {
-    values: prediction,
-    width: 1,
-    sum: 'sum',
-    weights,
-  });
+  const features = { vector: columns.features, size };
+  const payload = { values: prediction, width: 1, sum: 'sum', weights } as const;
+  const forest = fill(stage, trees, features, columns.prediction, payload);
+  explain(stage, forest, trees, size, { coverOf: coverOfNumbers });
   fillLeaves(stage, trees, columns.features, size, false);
 };
 

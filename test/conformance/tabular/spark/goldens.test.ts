@@ -6,10 +6,10 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { importSpark } from '../../../ts/importers/spark/index.js';
-import type { Type } from '../../../ts/importers/plan/generated/plan.js';
-import { goldenCases, goldenFolder } from '../golden-folder.js';
-import { days, type GivenColumn, micros, runPlan } from '../../unit/importers/plan/run-plan.js';
+import { importSpark } from '../../../../ts/importers/spark/index.js';
+import type { Type } from '../../../../ts/importers/plan/generated/plan.js';
+import { goldenCases, goldenFolder } from '../../golden-folder.js';
+import { days, type GivenColumn, micros, runPlan } from '../../../unit/importers/plan/run-plan.js';
 
 interface Case {
   readonly fields: readonly { readonly name: string; readonly type: string }[];

@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { importSpark } from '../../../ts/importers/spark/index.js';
-import type { Plan, Type } from '../../../ts/importers/plan/generated/plan.js';
-import { type GivenColumn, runPlan } from '../../unit/importers/plan/run-plan.js';
+import { importSpark } from '../../../../ts/importers/spark/index.js';
+import type { Plan, Type } from '../../../../ts/importers/plan/generated/plan.js';
+import { type GivenColumn, runPlan } from '../../../unit/importers/plan/run-plan.js';
 
 interface Entry {
   readonly id: string;
@@ -20,7 +20,7 @@ interface Entry {
 const FOLDER = [join('..', 'shared'), join('..', '..', 'shared')]
   .map((shared) => join(shared, 'models', 'spark'))
   .find((folder) => existsSync(join(folder, 'INDEX.json')));
-const MISSING = '../shared/models/spark is not there';
+const MISSING = '../../shared/models/spark is not there';
 const TOLERANCE = 1e-12;
 
 /** Stages that come from JPMML and not from Spark. */

@@ -6,9 +6,9 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { goldenFolder } from '../golden-folder.js';
-import { type GivenColumn, PlanError, runPlan } from '../../unit/importers/plan/run-plan.js';
-import { lowered } from '../../unit/importers/spark/sql/statements.js';
+import { goldenFolder } from '../../golden-folder.js';
+import { type GivenColumn, PlanError, runPlan } from '../../../unit/importers/plan/run-plan.js';
+import { lowered } from '../../../unit/importers/spark/sql/statements.js';
 
 /** `refused`: because of the types of its columns. */
 interface Answer {
