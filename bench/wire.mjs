@@ -62,11 +62,13 @@ function inputTensor({ name, datatype, shape, parameters = {} }) {
   ]);
 }
 
-/** ModelInferRequest with raw inputs, each a tensor and its bytes. */
-export function modelInferRequest(model, inputs) {
+/** ModelInferRequest with raw inputs, each a tensor and its bytes; `outputs`: [] = the model's. */
+export function modelInferRequest(model, inputs, outputs = []) {
+  const requested = (name) => bytesField(FIELD.requested.name, Buffer.from(name));
   return Buffer.concat([
     bytesField(FIELD.request.modelName, Buffer.from(model)),
     ...inputs.map(({ tensor }) => bytesField(FIELD.request.inputs, inputTensor(tensor))),
+    ...outputs.map((name) => bytesField(FIELD.request.outputs, requested(name))),
     ...inputs.map(({ bytes }) => bytesField(FIELD.request.rawInputContents, bytes)),
   ]);
 }

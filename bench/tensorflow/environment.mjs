@@ -1,14 +1,12 @@
 // Python with TensorFlow and the models of the TensorFlow rows: made when a row needs them, kept in
 // the cache of test/env. Control plane.
-import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
-import { homedir } from 'node:os';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runToEnd } from '../children.mjs';
+import { madeModels } from '../contenders/made-models.mjs';
 
 const PYTHON_TIMEOUT_MS = 900_000;
-const MODELS_TIMEOUT_MS = 600_000;
 const MAKE_MODELS = fileURLToPath(new URL('make_models.py', import.meta.url));
 
 /** The interpreter's path: SERVAL_TF_PYTHON, or that of test/env/tensorflow-env.sh. */
@@ -21,29 +19,10 @@ export async function tensorFlowPython({ harnessRoot, cores }) {
   return join(folder.trim(), 'bin', 'python');
 }
 
-function cacheFolder(harnessRoot) {
-  const cache = process.env['SERVAL_CACHE'] || join(homedir(), '.cache', 'serval');
-  const hash = createHash('sha256').update(readFileSync(MAKE_MODELS));
-  hash.update(readFileSync(join(harnessRoot, 'test', 'env', 'requirements-tensorflow.txt')));
-  return { cache, key: `tf-bench-${hash.digest('hex').slice(0, 16)}` };
-}
-
-async function makeModels(context) {
-  const { cache, key } = cacheFolder(context.harnessRoot);
-  const folder = join(cache, key);
-  if (existsSync(folder)) return folder;
-  const python = await tensorFlowPython(context);
-  mkdirSync(cache, { recursive: true });
-  const building = mkdtempSync(join(cache, 'tf-bench-building-'));
-  try {
-    await runToEnd(python, ['-B', MAKE_MODELS, building], context.cores.all, MODELS_TIMEOUT_MS);
-    renameSync(building, folder);
-  } catch (error) {
-    rmSync(building, { recursive: true, force: true });
-    // Another run may have been faster: then its folder is used.
-    if (!existsSync(folder)) throw error;
-  }
-  return folder;
+function makeModels(context) {
+  const lock = join(context.harnessRoot, 'test', 'env', 'requirements-tensorflow.txt');
+  const made = { prefix: 'tf-bench', script: MAKE_MODELS, lock, python: tensorFlowPython };
+  return madeModels(context, made);
 }
 
 const made = new WeakMap();

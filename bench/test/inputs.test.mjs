@@ -121,6 +121,10 @@ test('the protobuf fields are those of the V2 proto', () => {
     modelInferRequest('m', [{ tensor, bytes: Buffer.from([9]) }]).toString('hex'),
     '0a016d' + '2a0d' + '0a0178' + '120446503332' + '1a02ac02' + '3a0109',
   );
+  assert.equal(
+    modelInferRequest('m', [{ tensor, bytes: Buffer.from([9]) }], ['y']).toString('hex'),
+    '0a016d' + '2a0d' + '0a0178' + '120446503332' + '1a02ac02' + '3203' + '0a0179' + '3a0109',
+  );
   const answer = Buffer.from('0a016d' + '0801' + '3202abcd' + '320101', 'hex');
   assert.deepEqual(
     rawOutputs(answer).map((bytes) => bytes.toString('hex')),

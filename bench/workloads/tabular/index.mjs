@@ -4,5 +4,6 @@ import { forest } from './forest.mjs';
 import { iris } from './iris.mjs';
 import { loading } from './loading.mjs';
 import { plans } from './plans.mjs';
+import { trees } from './trees.mjs';
 
-export const tabular = [...iris, ...plans, ...forest, ...bundle, ...loading];
+export const tabular = [...iris, ...plans, ...forest, ...bundle, ...loading, ...trees];

@@ -1,0 +1,162 @@
+"""Reference: a model of trees called by a library of its own, with one thread.
+
+call_trees.py KIND MODEL ROWS COUNT ANSWER. KIND is lightgbm, xgboost, lleaves, treelite or shap.
+ROWS is a file of float32 in rows of 30; the first COUNT rows are one call. The libraries' C
+functions are called, so that Python's wrappers do not count. Writes the doubles of the answer to
+ANSWER and prints {"event": "ready"}. Then, for each line of stdin with a number of seconds, makes
+calls for that time and prints {"usPerRequest", "perSecond", "p50Us", "cpuUs", "requests"}.
+"""
+import ctypes
+import json
+import pathlib
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+COLUMNS = 30
+WARM_CALLS = 3
+SHORT_S = 1e-3
+SHORT_CALLS = 20  # are timed together
+FLOAT32 = 0
+PREDICT_NORMAL, PREDICT_RAW, PREDICT_CONTRIB = 0, 1, 3
+
+
+def pointer(array):
+    return array.ctypes.data_as(ctypes.c_void_p)
+
+
+def checked(status):
+    if status != 0:
+        raise RuntimeError(f"a call failed with {status}")
+
+
+def lightgbm_call(path, rows, kind=PREDICT_RAW, size=1):
+    """LGBM_BoosterPredictForMat; for one row the function that is prepared for that."""
+    import lightgbm.basic
+
+    library = lightgbm.basic._LIB
+    booster, trees = ctypes.c_void_p(), ctypes.c_int()
+    checked(library.LGBM_BoosterCreateFromModelfile(
+        str(path).encode(), ctypes.byref(trees), ctypes.byref(booster)))
+    answer = np.zeros(len(rows) * size)
+    length = ctypes.c_int64()
+    settings = b"num_threads=1"
+    if len(rows) == 1 and kind == PREDICT_RAW:
+        fast = ctypes.c_void_p()
+        checked(library.LGBM_BoosterPredictForMatSingleRowFastInit(
+            booster, kind, 0, -1, FLOAT32, COLUMNS, settings, ctypes.byref(fast)))
+        given = (fast, pointer(rows), ctypes.byref(length), pointer(answer))
+        function = library.LGBM_BoosterPredictForMatSingleRowFast
+    else:
+        given = (booster, pointer(rows), FLOAT32, ctypes.c_int32(len(rows)),
+                 ctypes.c_int32(COLUMNS), 1, kind, 0, -1, settings, ctypes.byref(length),
+                 pointer(answer))
+        function = library.LGBM_BoosterPredictForMat
+    return lambda: checked(function(*given)), answer
+
+
+def xgboost_call(path, rows):
+    """XGBoosterPredictFromDense, without a DMatrix."""
+    import xgboost
+    from xgboost.core import _LIB as library
+
+    booster = xgboost.Booster(model_file=str(path))
+    booster.set_param({"nthread": 1})
+    about = json.dumps({"data": [rows.ctypes.data, True], "shape": list(rows.shape),
+                        "typestr": "<f4", "version": 3, "strides": None}).encode()
+    settings = json.dumps({"type": 1, "training": False, "iteration_begin": 0, "iteration_end": 0,
+                           "missing": float("nan"), "strict_shape": False, "cache_id": 0}).encode()
+    shape, length = ctypes.POINTER(ctypes.c_uint64)(), ctypes.c_uint64()
+    found = ctypes.POINTER(ctypes.c_float)()
+
+    def call():
+        checked(library.XGBoosterPredictFromDense(
+            booster.handle, about, settings, None, ctypes.byref(shape), ctypes.byref(length),
+            ctypes.byref(found)))
+
+    call()
+    answer = np.ctypeslib.as_array(found, (len(rows),)).astype(np.float64)
+    return call, answer
+
+
+def lleaves_call(path, rows):
+    """The function that lleaves has compiled, called directly."""
+    import lleaves
+
+    model = lleaves.Model(model_file=str(path))
+    model.compile(cache=path.with_suffix(".lleaves"), raw_score=True)
+    given, answer = rows.astype(np.float64), np.zeros(len(rows))
+    doubles = ctypes.POINTER(ctypes.c_double)
+    arguments = (given.ctypes.data_as(doubles), answer.ctypes.data_as(doubles),
+                 ctypes.c_int(0), ctypes.c_int(len(rows)))
+    return lambda: model._c_entry_func(*arguments), answer
+
+
+def treelite_call(path, rows):
+    """The library that tl2cgen compiles."""
+    import tl2cgen
+    import treelite
+
+    load = (treelite.frontend.load_lightgbm_model if "lightgbm" in path.name
+            else treelite.frontend.load_xgboost_model)
+    model = load(path)
+    library = pathlib.Path(tempfile.mkdtemp()) / "trees.so"
+    tl2cgen.export_lib(model, toolchain="gcc", libpath=str(library),
+                       params={"parallel_comp": 2}, verbose=False)
+    predictor = tl2cgen.Predictor(str(library), nthread=1, verbose=False)
+    kept = tl2cgen.DMatrix(rows.astype(predictor.threshold_type), dtype=predictor.threshold_type)
+    answer = np.asarray(predictor.predict(kept, pred_margin=True)).reshape(-1)
+    return lambda: predictor.predict(kept, pred_margin=True), answer.astype(np.float64)
+
+
+def shap_call(path, rows):
+    return lightgbm_call(path, rows, PREDICT_CONTRIB, COLUMNS + 1)
+
+
+CALLS = {"lightgbm": lightgbm_call, "xgboost": xgboost_call, "lleaves": lleaves_call,
+         "treelite": treelite_call, "shap": shap_call}
+
+
+def measure(call, seconds, together):
+    """One sample."""
+    latencies = []
+    began, cpu_began = time.perf_counter(), time.process_time()
+    while True:
+        before = time.perf_counter()
+        for _ in range(together):
+            call()
+        now = time.perf_counter()
+        latencies.append((now - before) / together)
+        if now - began >= seconds:
+            break
+    count, elapsed = len(latencies) * together, now - began
+    return {
+        "usPerRequest": elapsed * 1e6 / count,
+        "perSecond": count / elapsed,
+        "p50Us": float(np.median(latencies)) * 1e6,
+        "p99Us": float(np.percentile(latencies, 99)) * 1e6,
+        "cpuUs": (time.process_time() - cpu_began) * 1e6 / count,
+        "requests": count,
+    }
+
+
+def main():
+    """Loads the model, writes the answer, then measures for each line."""
+    kind, model, rows_file, count, answer_file = sys.argv[1:]
+    lines, sys.stdout = sys.stdout, sys.stderr  # compilers print
+    rows = np.fromfile(rows_file, np.float32).reshape(-1, COLUMNS)[: int(count)].copy()
+    call, answer = CALLS[kind](pathlib.Path(model), rows)
+    for _ in range(WARM_CALLS):
+        before = time.perf_counter()
+        call()
+        together = SHORT_CALLS if time.perf_counter() - before < SHORT_S else 1
+    answer.tofile(answer_file)
+    print(json.dumps({"event": "ready"}), file=lines, flush=True)
+    for line in sys.stdin:
+        print(json.dumps(measure(call, float(line), together)), file=lines, flush=True)
+
+
+if __name__ == "__main__":
+    main()
