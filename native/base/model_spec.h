@@ -41,6 +41,7 @@ struct ModelSpec {
   bool batch_dim = false;              // the first dim is the batch
   bool extended_v2 = false;            // for a tensor model: enables V2's extension too
   bool response_cache = false;         // responses are cached, if the engine has a cache
+  bool decoupled = false;              // ModelInfer refuses it; streams serve it
   bool retry = false;                  // requests in flight when its process ends are run once more
   std::vector<TensorOverride> inputs;  // settings from a configuration
   std::vector<TensorOverride> outputs;

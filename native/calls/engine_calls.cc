@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "calls/call_log.h"
 #include "engine/lane/lookup.h"
+#include "engine/observe/load_report.h"
 
 namespace serval {
 
@@ -87,6 +88,10 @@ Answer EngineCalls::ask(Call& call, Received message, bool first) {
   if (traces && tracer.reads_parents()) {
     const std::string_view parent = call.metadata_value("traceparent");
     if (!parent.empty()) lane_->traces().set_parent(parent, call.metadata_value("tracestate"));
+  }
+  if (first) {
+    const LoadFormat format = load_format(call.metadata_value(kLoadFormatHeader));
+    if (format != LoadFormat::None) call.add_initial_metadata(kLoadHeader, load_report(format));
   }
   const Answer answered =
       lane_->infer_message(protocol, message.bytes, timeout_us(call), message.owned);

@@ -46,6 +46,7 @@ void RestCalls::begin(HttpRequest& request) {
     give(request, *route);
     return;
   }
+  if (request.method() == "POST") note_load_format(request);
   if (route == nullptr || !begin_inference(request, *route)) {
     open(request);
     return;
@@ -212,6 +213,7 @@ void RestCalls::send_body(HttpRequest& request, Inference& asked, ByteBuffer& bo
     lines += "Inference-Header-Content-Length: " + std::to_string(asked.json_bytes_out) + "\r\n";
   }
   if (!asked.answer_trace.empty()) lines += asked.answer_trace;
+  lines += take_load_line(request);
   if (asked.added != nullptr) lines += *asked.added;
   answer.headers = lines;
   answer.body = body.bytes();
@@ -242,7 +244,23 @@ void RestCalls::drop(HttpRequest& request) {
   free_inferences_.push_back(asked);
 }
 
+void RestCalls::note_load_format(const HttpRequest& request) {
+  const LoadFormat format = load_format(request.header(kLoadFormatHeader));
+  if (format != LoadFormat::None) load_formats_[request.id()] = format;
+}
+
+std::string RestCalls::take_load_line(const HttpRequest& request) {
+  if (load_formats_.empty()) [[likely]]
+    return {};
+  const auto found = load_formats_.find(request.id());
+  if (found == load_formats_.end()) return {};
+  const LoadFormat format = found->second;
+  load_formats_.erase(found);
+  return std::string(kLoadHeader) + ": " + load_report(format) + "\r\n";
+}
+
 void RestCalls::closed(HttpRequest& request) {
+  if (!load_formats_.empty()) load_formats_.erase(request.id());
   if (inference_of(request) != nullptr) drop(request);
   else tell_closed(request.id());
 }
@@ -293,6 +311,7 @@ void RestCalls::forward(HttpRequest& request, std::span<const uint8_t> bytes, bo
 }
 
 void RestCalls::send_text(HttpRequest& request, int status, std::string_view reason) {
+  if (!load_formats_.empty()) load_formats_.erase(request.id());
   const std::string body = "{\"error\":\"" + std::string(reason) + "\"}";
   HttpAnswer answer;
   answer.status = status;
@@ -341,6 +360,12 @@ void RestCalls::obey(const Bridge::Command& command) {
   answer.status = static_cast<int>(command.value);
   if (!take_text(lines, answer.content_type)) return;
   answer.headers = lines;
+  const std::string load = take_load_line(*request);
+  std::string more;
+  if (!load.empty() && answer.status == 200) {
+    more = std::string(lines) + load;
+    answer.headers = more;
+  }
   answer.body = rest.subspan(lines_bytes);
   request->send(answer);
 }

@@ -8,11 +8,13 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "calls/codings.h"
 #include "calls/lane_calls.h"
 #include "calls/learned_routes.h"
+#include "engine/observe/load_report.h"
 #include "transport/http.h"
 
 namespace serval {
@@ -71,13 +73,18 @@ class RestCalls final : public HttpHandler, private LaneCalls {
   void send_text(HttpRequest& request, int status, std::string_view reason);
   void obey(const Bridge::Command& command);
   void go_on_reading();
+  // Remembers that a request asks for the machine's load.
+  void note_load_format(const HttpRequest& request);
+  // The header line that it gets; "" = none. Asked once for each request.
+  std::string take_load_line(const HttpRequest& request);
 
   const std::optional<ServerValue> connections_;
   LearnedRoutes routes_;
   AnswerPacker packer_;
   std::vector<std::unique_ptr<Inference>> inferences_;
   std::vector<Inference*> free_inferences_;
-  std::string head_;  // head of the request being forwarded
+  std::string head_;                                       // head of the request being forwarded
+  std::unordered_map<uint64_t, LoadFormat> load_formats_;  // of requests that ask for the load
 };
 
 }  // namespace serval

@@ -72,6 +72,23 @@ std::optional<uint64_t> open_fds() {
 
 constinit CpuShare machine_share;
 
+// Bytes of the machine's memory.
+struct MachineMemory {
+  std::optional<uint64_t> total, used;
+};
+
+MachineMemory machine_memory() {
+  const std::string text = file_text("/proc/meminfo");
+  const std::optional<uint64_t> total_kib = parse_keyed(text, "MemTotal:");
+  const std::optional<uint64_t> free_kib = parse_keyed(text, "MemAvailable:");
+  MachineMemory memory;
+  if (total_kib) memory.total = *total_kib * 1024;
+  if (total_kib && free_kib && *free_kib <= *total_kib) {
+    memory.used = (*total_kib - *free_kib) * 1024;
+  }
+  return memory;
+}
+
 template <typename T>
 void write_one(std::string_view name, std::string_view type, std::string_view help,
                const std::optional<T>& value, MetricsWriter& writer) {
@@ -148,14 +165,25 @@ ProcessReading read_process() {
   out.open_fds = open_fds();
   const std::optional<CpuTicks> ticks = parse_cpu_ticks(proc_stat);
   if (ticks && ticks->total != 0) out.machine_busy = machine_share.next(*ticks);
-  const std::string memory = file_text("/proc/meminfo");
-  const std::optional<uint64_t> total_kib = parse_keyed(memory, "MemTotal:");
-  const std::optional<uint64_t> free_kib = parse_keyed(memory, "MemAvailable:");
-  if (total_kib) out.machine_memory_bytes = *total_kib * 1024;
-  if (total_kib && free_kib && *free_kib <= *total_kib) {
-    out.machine_memory_used_bytes = (*total_kib - *free_kib) * 1024;
-  }
+  const MachineMemory memory = machine_memory();
+  out.machine_memory_bytes = memory.total;
+  out.machine_memory_used_bytes = memory.used;
   return out;
+}
+
+MachineLoad read_load(CpuTicks& last) {
+  MachineLoad load;
+  const std::optional<CpuTicks> now = parse_cpu_ticks(file_text("/proc/stat"));
+  if (now && now->total > last.total && now->busy >= last.busy) {
+    load.cpu =
+        static_cast<double>(now->busy - last.busy) / static_cast<double>(now->total - last.total);
+  }
+  if (now) last = *now;
+  const MachineMemory memory = machine_memory();
+  if (memory.used && *memory.total > 0) {
+    load.memory = static_cast<double>(*memory.used) / static_cast<double>(*memory.total);
+  }
+  return load;
 }
 
 void write_process_metrics(const ProcessReading& reading, MetricsWriter& writer) {

@@ -47,6 +47,15 @@ class CpuShare {
 };
 
 ProcessReading read_process();
+
+// The machine's load, 0..1.
+struct MachineLoad {
+  std::optional<double> cpu, memory;
+};
+// Returns the share of processor time since `last`, which it sets; at first, since the machine's
+// start.
+MachineLoad read_load(CpuTicks& last);
+
 void write_process_metrics(const ProcessReading& reading, MetricsWriter& writer);
 
 }  // namespace serval

@@ -70,7 +70,10 @@ test('a traced request is said to be, in the words of the call that handed it ov
       return traced;
     };
     const rules = (on: boolean) =>
-      writeTraceRules({ rules: [{ model: '', own: true, on, rate: 1, count: -1 }], parents: true });
+      writeTraceRules({
+        rules: [{ model: '', own: true, on, rate: 1, count: -1, tensors: false }],
+        parents: true,
+      });
     assert.equal(ask(), '');
     link.run((native) => native.setTraces(rules(true)));
     assert.match(ask(), /^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/);

@@ -149,6 +149,14 @@ export const MODEL_FLAGS = [
     'labels apply when their version becomes available; false: such a label is an error',
   ),
   setting(
+    'control.namespacing',
+    'model-namespacing',
+    'BOOL',
+    BOOL,
+    'false',
+    'true: models of different repositories may have the same name, which ensembles find in their own',
+  ),
+  setting(
     'control.loadRetries',
     'max-num-load-retries',
     'N',

@@ -133,6 +133,13 @@ export function checkTogether(config: Together, written: (name: string) => Writt
         'the folder that holds the model to --model-repository, or serve the model by PATH alone',
     );
   }
+  if (control.namespacing && control.mode === 'explicit') {
+    throw configError(
+      written('model-namespacing').where,
+      'expected --model-control-mode none or poll with it, got explicit: load calls name no ' +
+        'namespace',
+    );
+  }
   if (control.loadModels.length > 0 && control.mode !== 'explicit') {
     throw configError(
       written('load-model').where,

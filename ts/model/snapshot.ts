@@ -95,6 +95,8 @@ export interface VersionSnapshot {
   readonly table?: TableDoc;
   /** Set for a version that loads on demand: AVAILABLE, and its requests wait for the load. */
   readonly demand?: DemandState;
+  /** Set if requests of one response each are refused, as in Triton: streams serve it. */
+  readonly decoupled?: true;
   /** Triton's ModelConfig, completed from the model, as JSON text; "" unless AVAILABLE. */
   readonly configJson: string;
   /** From the start of the load until AVAILABLE, including warmup; 0 unless AVAILABLE. */

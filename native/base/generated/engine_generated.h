@@ -120,6 +120,9 @@ struct TraceRuleBuilder;
 struct TraceRules;
 struct TraceRulesBuilder;
 
+struct TracedTensor;
+struct TracedTensorBuilder;
+
 struct TraceRecord;
 struct TraceRecordBuilder;
 
@@ -2018,7 +2021,8 @@ struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_ENSEMBLE = 72,
     VT_ENSEMBLE_SIGNATURE = 74,
     VT_RESPONSE_CACHE = 76,
-    VT_SEQUENCE = 78
+    VT_SEQUENCE = 78,
+    VT_DECOUPLED = 80
   };
   const flatbuffers::String *name() const {
     return GetPointer<const flatbuffers::String *>(VT_NAME);
@@ -2134,6 +2138,9 @@ struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const serval::fb::SequenceSpec *sequence() const {
     return GetPointer<const serval::fb::SequenceSpec *>(VT_SEQUENCE);
   }
+  bool decoupled() const {
+    return GetField<uint8_t>(VT_DECOUPLED, 0) != 0;
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyOffsetRequired(verifier, VT_NAME) &&
@@ -2206,6 +2213,7 @@ struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyField<uint8_t>(verifier, VT_RESPONSE_CACHE, 1) &&
            VerifyOffset(verifier, VT_SEQUENCE) &&
            verifier.VerifyTable(sequence()) &&
+           VerifyField<uint8_t>(verifier, VT_DECOUPLED, 1) &&
            verifier.EndTable();
   }
 };
@@ -2328,6 +2336,9 @@ struct ModelSpecBuilder {
   void add_sequence(flatbuffers::Offset<serval::fb::SequenceSpec> sequence) {
     fbb_.AddOffset(ModelSpec::VT_SEQUENCE, sequence);
   }
+  void add_decoupled(bool decoupled) {
+    fbb_.AddElement<uint8_t>(ModelSpec::VT_DECOUPLED, static_cast<uint8_t>(decoupled), 0);
+  }
   explicit ModelSpecBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -2380,7 +2391,8 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpec(
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::EnsembleStep>>> ensemble = 0,
     flatbuffers::Offset<serval::fb::Signature> ensemble_signature = 0,
     bool response_cache = false,
-    flatbuffers::Offset<serval::fb::SequenceSpec> sequence = 0) {
+    flatbuffers::Offset<serval::fb::SequenceSpec> sequence = 0,
+    bool decoupled = false) {
   ModelSpecBuilder builder_(_fbb);
   builder_.add_null_delay_us(null_delay_us);
   builder_.add_version(version);
@@ -2414,6 +2426,7 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpec(
   builder_.add_path(path);
   builder_.add_backend(backend);
   builder_.add_name(name);
+  builder_.add_decoupled(decoupled);
   builder_.add_response_cache(response_cache);
   builder_.add_retry(retry);
   builder_.add_graph_use(graph_use);
@@ -2462,7 +2475,8 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpecDirect(
     const std::vector<flatbuffers::Offset<serval::fb::EnsembleStep>> *ensemble = nullptr,
     flatbuffers::Offset<serval::fb::Signature> ensemble_signature = 0,
     bool response_cache = false,
-    flatbuffers::Offset<serval::fb::SequenceSpec> sequence = 0) {
+    flatbuffers::Offset<serval::fb::SequenceSpec> sequence = 0,
+    bool decoupled = false) {
   auto name__ = name ? _fbb.CreateString(name) : 0;
   auto backend__ = backend ? _fbb.CreateString(backend) : 0;
   auto path__ = path ? _fbb.CreateString(path) : 0;
@@ -2519,7 +2533,8 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpecDirect(
       ensemble__,
       ensemble_signature,
       response_cache,
-      sequence);
+      sequence,
+      decoupled);
 }
 
 struct ProviderNodes FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
@@ -3994,7 +4009,8 @@ struct TraceRule FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_OWN = 6,
     VT_ON = 8,
     VT_RATE = 10,
-    VT_COUNT = 12
+    VT_COUNT = 12,
+    VT_TENSORS = 14
   };
   const flatbuffers::String *model() const {
     return GetPointer<const flatbuffers::String *>(VT_MODEL);
@@ -4011,6 +4027,9 @@ struct TraceRule FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   int64_t count() const {
     return GetField<int64_t>(VT_COUNT, 0);
   }
+  bool tensors() const {
+    return GetField<uint8_t>(VT_TENSORS, 0) != 0;
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyOffsetRequired(verifier, VT_MODEL) &&
@@ -4019,6 +4038,7 @@ struct TraceRule FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyField<uint8_t>(verifier, VT_ON, 1) &&
            VerifyField<uint32_t>(verifier, VT_RATE, 4) &&
            VerifyField<int64_t>(verifier, VT_COUNT, 8) &&
+           VerifyField<uint8_t>(verifier, VT_TENSORS, 1) &&
            verifier.EndTable();
   }
 };
@@ -4042,6 +4062,9 @@ struct TraceRuleBuilder {
   void add_count(int64_t count) {
     fbb_.AddElement<int64_t>(TraceRule::VT_COUNT, count, 0);
   }
+  void add_tensors(bool tensors) {
+    fbb_.AddElement<uint8_t>(TraceRule::VT_TENSORS, static_cast<uint8_t>(tensors), 0);
+  }
   explicit TraceRuleBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -4060,11 +4083,13 @@ inline flatbuffers::Offset<TraceRule> CreateTraceRule(
     bool own = false,
     bool on = false,
     uint32_t rate = 0,
-    int64_t count = 0) {
+    int64_t count = 0,
+    bool tensors = false) {
   TraceRuleBuilder builder_(_fbb);
   builder_.add_count(count);
   builder_.add_rate(rate);
   builder_.add_model(model);
+  builder_.add_tensors(tensors);
   builder_.add_on(on);
   builder_.add_own(own);
   return builder_.Finish();
@@ -4076,7 +4101,8 @@ inline flatbuffers::Offset<TraceRule> CreateTraceRuleDirect(
     bool own = false,
     bool on = false,
     uint32_t rate = 0,
-    int64_t count = 0) {
+    int64_t count = 0,
+    bool tensors = false) {
   auto model__ = model ? _fbb.CreateString(model) : 0;
   return serval::fb::CreateTraceRule(
       _fbb,
@@ -4084,7 +4110,8 @@ inline flatbuffers::Offset<TraceRule> CreateTraceRuleDirect(
       own,
       on,
       rate,
-      count);
+      count,
+      tensors);
 }
 
 struct TraceRules FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
@@ -4151,6 +4178,135 @@ inline flatbuffers::Offset<TraceRules> CreateTraceRulesDirect(
       parents);
 }
 
+struct TracedTensor FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef TracedTensorBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_NAME = 4,
+    VT_OUTPUT = 6,
+    VT_DATATYPE = 8,
+    VT_SHAPE = 10,
+    VT_DATA = 12,
+    VT_MISSING = 14,
+    VT_LEFT_OUT = 16
+  };
+  const flatbuffers::String *name() const {
+    return GetPointer<const flatbuffers::String *>(VT_NAME);
+  }
+  bool output() const {
+    return GetField<uint8_t>(VT_OUTPUT, 0) != 0;
+  }
+  serval::fb::DType datatype() const {
+    return static_cast<serval::fb::DType>(GetField<uint8_t>(VT_DATATYPE, 0));
+  }
+  const flatbuffers::Vector<int64_t> *shape() const {
+    return GetPointer<const flatbuffers::Vector<int64_t> *>(VT_SHAPE);
+  }
+  const flatbuffers::Vector<uint8_t> *data() const {
+    return GetPointer<const flatbuffers::Vector<uint8_t> *>(VT_DATA);
+  }
+  const flatbuffers::Vector<uint8_t> *missing() const {
+    return GetPointer<const flatbuffers::Vector<uint8_t> *>(VT_MISSING);
+  }
+  bool left_out() const {
+    return GetField<uint8_t>(VT_LEFT_OUT, 0) != 0;
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyOffset(verifier, VT_NAME) &&
+           verifier.VerifyString(name()) &&
+           VerifyField<uint8_t>(verifier, VT_OUTPUT, 1) &&
+           VerifyField<uint8_t>(verifier, VT_DATATYPE, 1) &&
+           VerifyOffset(verifier, VT_SHAPE) &&
+           verifier.VerifyVector(shape()) &&
+           VerifyOffset(verifier, VT_DATA) &&
+           verifier.VerifyVector(data()) &&
+           VerifyOffset(verifier, VT_MISSING) &&
+           verifier.VerifyVector(missing()) &&
+           VerifyField<uint8_t>(verifier, VT_LEFT_OUT, 1) &&
+           verifier.EndTable();
+  }
+};
+
+struct TracedTensorBuilder {
+  typedef TracedTensor Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_name(flatbuffers::Offset<flatbuffers::String> name) {
+    fbb_.AddOffset(TracedTensor::VT_NAME, name);
+  }
+  void add_output(bool output) {
+    fbb_.AddElement<uint8_t>(TracedTensor::VT_OUTPUT, static_cast<uint8_t>(output), 0);
+  }
+  void add_datatype(serval::fb::DType datatype) {
+    fbb_.AddElement<uint8_t>(TracedTensor::VT_DATATYPE, static_cast<uint8_t>(datatype), 0);
+  }
+  void add_shape(flatbuffers::Offset<flatbuffers::Vector<int64_t>> shape) {
+    fbb_.AddOffset(TracedTensor::VT_SHAPE, shape);
+  }
+  void add_data(flatbuffers::Offset<flatbuffers::Vector<uint8_t>> data) {
+    fbb_.AddOffset(TracedTensor::VT_DATA, data);
+  }
+  void add_missing(flatbuffers::Offset<flatbuffers::Vector<uint8_t>> missing) {
+    fbb_.AddOffset(TracedTensor::VT_MISSING, missing);
+  }
+  void add_left_out(bool left_out) {
+    fbb_.AddElement<uint8_t>(TracedTensor::VT_LEFT_OUT, static_cast<uint8_t>(left_out), 0);
+  }
+  explicit TracedTensorBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<TracedTensor> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<TracedTensor>(end);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<TracedTensor> CreateTracedTensor(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    flatbuffers::Offset<flatbuffers::String> name = 0,
+    bool output = false,
+    serval::fb::DType datatype = serval::fb::DType::Invalid,
+    flatbuffers::Offset<flatbuffers::Vector<int64_t>> shape = 0,
+    flatbuffers::Offset<flatbuffers::Vector<uint8_t>> data = 0,
+    flatbuffers::Offset<flatbuffers::Vector<uint8_t>> missing = 0,
+    bool left_out = false) {
+  TracedTensorBuilder builder_(_fbb);
+  builder_.add_missing(missing);
+  builder_.add_data(data);
+  builder_.add_shape(shape);
+  builder_.add_name(name);
+  builder_.add_left_out(left_out);
+  builder_.add_datatype(datatype);
+  builder_.add_output(output);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<TracedTensor> CreateTracedTensorDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    const char *name = nullptr,
+    bool output = false,
+    serval::fb::DType datatype = serval::fb::DType::Invalid,
+    const std::vector<int64_t> *shape = nullptr,
+    const std::vector<uint8_t> *data = nullptr,
+    const std::vector<uint8_t> *missing = nullptr,
+    bool left_out = false) {
+  auto name__ = name ? _fbb.CreateString(name) : 0;
+  auto shape__ = shape ? _fbb.CreateVector<int64_t>(*shape) : 0;
+  auto data__ = data ? _fbb.CreateVector<uint8_t>(*data) : 0;
+  auto missing__ = missing ? _fbb.CreateVector<uint8_t>(*missing) : 0;
+  return serval::fb::CreateTracedTensor(
+      _fbb,
+      name__,
+      output,
+      datatype,
+      shape__,
+      data__,
+      missing__,
+      left_out);
+}
+
 struct TraceRecord FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef TraceRecordBuilder Builder;
   enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
@@ -4177,7 +4333,8 @@ struct TraceRecord FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_BATCH_TRACE_ID = 44,
     VT_BATCH_SPAN_ID = 46,
     VT_BATCH_REQUESTS = 48,
-    VT_BATCH_ROWS = 50
+    VT_BATCH_ROWS = 50,
+    VT_TENSORS = 52
   };
   const flatbuffers::Vector<uint8_t> *trace_id() const {
     return GetPointer<const flatbuffers::Vector<uint8_t> *>(VT_TRACE_ID);
@@ -4251,6 +4408,9 @@ struct TraceRecord FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   uint32_t batch_rows() const {
     return GetField<uint32_t>(VT_BATCH_ROWS, 0);
   }
+  const flatbuffers::Vector<flatbuffers::Offset<serval::fb::TracedTensor>> *tensors() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<serval::fb::TracedTensor>> *>(VT_TENSORS);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyOffset(verifier, VT_TRACE_ID) &&
@@ -4286,6 +4446,9 @@ struct TraceRecord FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            verifier.VerifyVector(batch_span_id()) &&
            VerifyField<uint32_t>(verifier, VT_BATCH_REQUESTS, 4) &&
            VerifyField<uint32_t>(verifier, VT_BATCH_ROWS, 4) &&
+           VerifyOffset(verifier, VT_TENSORS) &&
+           verifier.VerifyVector(tensors()) &&
+           verifier.VerifyVectorOfTables(tensors()) &&
            verifier.EndTable();
   }
 };
@@ -4366,6 +4529,9 @@ struct TraceRecordBuilder {
   void add_batch_rows(uint32_t batch_rows) {
     fbb_.AddElement<uint32_t>(TraceRecord::VT_BATCH_ROWS, batch_rows, 0);
   }
+  void add_tensors(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::TracedTensor>>> tensors) {
+    fbb_.AddOffset(TraceRecord::VT_TENSORS, tensors);
+  }
   explicit TraceRecordBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -4402,7 +4568,8 @@ inline flatbuffers::Offset<TraceRecord> CreateTraceRecord(
     flatbuffers::Offset<flatbuffers::Vector<uint8_t>> batch_trace_id = 0,
     flatbuffers::Offset<flatbuffers::Vector<uint8_t>> batch_span_id = 0,
     uint32_t batch_requests = 0,
-    uint32_t batch_rows = 0) {
+    uint32_t batch_rows = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::TracedTensor>>> tensors = 0) {
   TraceRecordBuilder builder_(_fbb);
   builder_.add_response_bytes(response_bytes);
   builder_.add_request_bytes(request_bytes);
@@ -4413,6 +4580,7 @@ inline flatbuffers::Offset<TraceRecord> CreateTraceRecord(
   builder_.add_total_ns(total_ns);
   builder_.add_steady_ns(steady_ns);
   builder_.add_start_s(start_s);
+  builder_.add_tensors(tensors);
   builder_.add_batch_rows(batch_rows);
   builder_.add_batch_requests(batch_requests);
   builder_.add_batch_span_id(batch_span_id);
@@ -4456,7 +4624,8 @@ inline flatbuffers::Offset<TraceRecord> CreateTraceRecordDirect(
     const std::vector<uint8_t> *batch_trace_id = nullptr,
     const std::vector<uint8_t> *batch_span_id = nullptr,
     uint32_t batch_requests = 0,
-    uint32_t batch_rows = 0) {
+    uint32_t batch_rows = 0,
+    const std::vector<flatbuffers::Offset<serval::fb::TracedTensor>> *tensors = nullptr) {
   auto trace_id__ = trace_id ? _fbb.CreateVector<uint8_t>(*trace_id) : 0;
   auto span_id__ = span_id ? _fbb.CreateVector<uint8_t>(*span_id) : 0;
   auto parent_id__ = parent_id ? _fbb.CreateVector<uint8_t>(*parent_id) : 0;
@@ -4466,6 +4635,7 @@ inline flatbuffers::Offset<TraceRecord> CreateTraceRecordDirect(
   auto request_id__ = request_id ? _fbb.CreateString(request_id) : 0;
   auto batch_trace_id__ = batch_trace_id ? _fbb.CreateVector<uint8_t>(*batch_trace_id) : 0;
   auto batch_span_id__ = batch_span_id ? _fbb.CreateVector<uint8_t>(*batch_span_id) : 0;
+  auto tensors__ = tensors ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::TracedTensor>>(*tensors) : 0;
   return serval::fb::CreateTraceRecord(
       _fbb,
       trace_id__,
@@ -4491,7 +4661,8 @@ inline flatbuffers::Offset<TraceRecord> CreateTraceRecordDirect(
       batch_trace_id__,
       batch_span_id__,
       batch_requests,
-      batch_rows);
+      batch_rows,
+      tensors__);
 }
 
 struct TraceTake FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {

@@ -17,6 +17,7 @@
 #include "codec/v2/wire.h"
 #include "engine/model/refusals.h"
 #include "engine/model/step_call.h"
+#include "engine/observe/traced_tensors.h"
 #include "engine/request/missing.h"
 #include "engine/shm/tensors.h"
 
@@ -47,6 +48,14 @@ Error no_table(const Model& model) {
                     "model '" + model.spec().name +
                         "' is tabular: use the V2 protocol (gRPC, REST), V1 predict or "
                         "TensorFlow's Predict");
+}
+
+// Source of the text: Triton's grpc/infer_handler.cc.
+Error no_unary(const Model& model) {
+  return make_error(ErrorCode::Unimplemented,
+                    "ModelInfer RPC doesn't support models with decoupled transaction policy: use "
+                    "ModelStreamInfer for '" +
+                        model.spec().name + "'");
 }
 
 bool is_v2(Protocol protocol) {
@@ -279,6 +288,9 @@ Status decode_as_sent(const ServeInput& input, const Model& model, const ServeSe
 
 Status decode_request(const ServeInput& input, const Model& model, const ServeSettings& settings,
                       Arena& arena, DecodedRequest& decoded) {
+  if (model.spec().decoupled && input.protocol == Protocol::V2Grpc && input.step == nullptr) {
+    return no_unary(model);
+  }
   bool named = false;  // inputs without Examples
   Status done = input.protocol == Protocol::V1Classify && model.table() == nullptr
                     ? decode_v1_classify(input.body, settings.tf_check_method, model.signatures(),
@@ -326,10 +338,12 @@ Status encode_answer(Protocol protocol, const Model& model, const DecodedRequest
   out.json_bytes_out = 0;
   if (model.table() != nullptr) {
     if (out.step != nullptr) return encode_step(model, decoded, outputs, *out.step);
+    trace_tensors(model.signatures()[0], decoded, outputs, out.trace.get());
     return encode_table(protocol, model, decoded, outputs, settings, arena, out);
   }
   model.shapes().to_client(decoded.signature_index, output_indices, outputs);
   if (out.step != nullptr) return encode_step(model, decoded, outputs, *out.step);
+  trace_tensors(model.signatures()[decoded.signature_index], decoded, outputs, out.trace.get());
   for (size_t i = 0; i < outputs.size(); ++i) {
     const uint32_t classes = decoded.outputs[i].classes;
     if (classes == 0) continue;

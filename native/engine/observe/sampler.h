@@ -11,8 +11,9 @@ namespace serval {
 // A tracing rule's settings.
 struct TraceRate {
   bool on = false;
-  uint32_t one_in = 0;  // 0 = only requests whose caller traces them
-  int64_t count = -1;   // how many more requests; -1 = no limit
+  uint32_t one_in = 0;   // 0 = only requests whose caller traces them
+  int64_t count = -1;    // how many more requests; -1 = no limit
+  bool tensors = false;  // traces have inputs and outputs
 };
 
 class TraceSampler {
@@ -23,13 +24,15 @@ class TraceSampler {
     seen_.store(0, std::memory_order_relaxed);
     one_in_.store(rate.one_in, std::memory_order_relaxed);
     left_.store(rate.count, std::memory_order_relaxed);
+    tensors_.store(rate.tensors, std::memory_order_relaxed);
     on_.store(rate.on, std::memory_order_relaxed);
   }
   TraceRate get() const {
     return {on_.load(std::memory_order_relaxed), one_in_.load(std::memory_order_relaxed),
-            left_.load(std::memory_order_relaxed)};
+            left_.load(std::memory_order_relaxed), tensors()};
   }
   bool on() const { return on_.load(std::memory_order_relaxed); }
+  bool tensors() const { return tensors_.load(std::memory_order_relaxed); }
 
   // Counts a request, and returns whether to trace it. Hot path.
   bool sample() {
@@ -45,6 +48,7 @@ class TraceSampler {
 
  private:
   std::atomic<bool> on_{false};
+  std::atomic<bool> tensors_{false};
   std::atomic<uint32_t> one_in_{0};
   std::atomic<int64_t> left_{-1};
   std::atomic<uint64_t> seen_{0};

@@ -39,7 +39,27 @@ auto text_of(Builder& builder, std::string_view text) {
 
 auto rule_of(Builder& builder, std::string_view model, const TraceRate& rate) {
   return fb::CreateTraceRule(builder, text_of(builder, model), true, rate.on, rate.one_in,
-                             rate.count);
+                             rate.count, rate.tensors);
+}
+
+auto tensor_rows(Builder& builder, const std::vector<TracedTensor>& tensors) {
+  std::vector<flatbuffers::Offset<fb::TracedTensor>> rows;
+  rows.reserve(tensors.size());
+  for (const TracedTensor& one : tensors) {
+    const auto name = text_of(builder, one.name);
+    const auto dims = builder.CreateVector(one.dims);
+    const auto data = builder.CreateVector(one.data);
+    const auto missing = builder.CreateVector(one.missing);
+    rows.push_back(fb::CreateTracedTensor(builder, name, one.output, one.dtype, dims, data, missing,
+                                          one.left_out));
+  }
+  return builder.CreateVector(rows);
+}
+
+size_t traced_bytes(const Trace& trace) {
+  size_t bytes = 0;
+  for (const TracedTensor& one : trace.tensors) bytes += one.data.size() + one.missing.size();
+  return bytes;
 }
 
 }  // namespace
@@ -58,8 +78,8 @@ Result<TraceRules> TraceRules::parse(std::span<const uint8_t> bytes) {
       return invalid_argument("trace rule of '" + rule->model()->str() + "': count is " +
                               std::to_string(rule->count()) + ", expected -1 or more");
     }
-    read.rules.push_back(
-        {rule->model()->str(), rule->own(), {rule->on(), rule->rate(), rule->count()}});
+    const TraceRate rate{rule->on(), rule->rate(), rule->count(), rule->tensors()};
+    read.rules.push_back({rule->model()->str(), rule->own(), rate});
   }
   return read;
 }
@@ -99,6 +119,7 @@ std::unique_ptr<Trace> Tracer::begin(TraceSampler& sampler, std::optional<TraceP
   const bool heeded = parent.has_value() && reads_parents();
   if (!(heeded ? parent->sampled : sampler.sample())) return nullptr;
   auto trace = std::make_unique<Trace>();
+  trace->has_tensors = sampler.tensors();
   if (heeded) {
     trace->trace_id = parent->trace_id;
     trace->parent = parent->span_id;
@@ -138,9 +159,14 @@ void Tracer::record(const Trace& trace, const std::string& model, const std::str
                 served.request_bytes,
                 served.response_bytes,
                 progress.times.rows};
+  const size_t tensor_bytes = traced_bytes(record.trace);
   const std::lock_guard lock(records_mutex_);
-  if (records_.size() < kTraceRecordsMax) records_.push_back(std::move(record));
-  else dropped_.fetch_add(1, std::memory_order_relaxed);
+  if (records_.size() < kTraceRecordsMax && tensor_bytes <= kTraceBytesMax - tensor_bytes_) {
+    tensor_bytes_ += tensor_bytes;
+    records_.push_back(std::move(record));
+  } else {
+    dropped_.fetch_add(1, std::memory_order_relaxed);
+  }
 }
 
 bool Tracer::take(ByteBuffer& out) {
@@ -148,6 +174,7 @@ bool Tracer::take(ByteBuffer& out) {
   {
     const std::lock_guard lock(records_mutex_);
     records.swap(records_);
+    tensor_bytes_ = 0;
   }
   Builder builder;
   std::vector<flatbuffers::Offset<fb::TraceRecord>> rows;
@@ -167,6 +194,7 @@ bool Tracer::take(ByteBuffer& out) {
     const auto batch_trace =
         batched ? id_vector(builder, batch.trace_id) : id_vector(builder, none);
     const auto batch_span = batched ? id_vector(builder, batch.span_id) : id_vector(builder, none);
+    const auto tensors = tensor_rows(builder, trace.tensors);
     fb::TraceRecordBuilder row(builder);
     row.add_trace_id(trace_id);
     row.add_span_id(span_id);
@@ -192,6 +220,7 @@ bool Tracer::take(ByteBuffer& out) {
     row.add_batch_span_id(batch_span);
     row.add_batch_requests(batch.requests);
     row.add_batch_rows(batch.rows);
+    row.add_tensors(tensors);
     rows.push_back(row.Finish());
   }
   std::vector<flatbuffers::Offset<fb::TraceRule>> left{rule_of(builder, "", all_.get())};

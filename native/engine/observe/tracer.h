@@ -25,6 +25,8 @@ namespace serval {
 // Limit of untaken records; more are counted as dropped. A record is at most about 2 KB.
 inline constexpr size_t kTraceRecordsMax = 4096;
 inline constexpr size_t kTraceIdBytesShown = 256;  // of a request's id
+// Limit of the tensors' bytes in untaken records; a record that exceeds it is dropped.
+inline constexpr size_t kTraceBytesMax = 64u << 20;
 
 // One model's rule; `model` "" is the rule of all models without their own.
 struct TraceRule {
@@ -105,6 +107,7 @@ class Tracer {
   std::map<std::string, std::unique_ptr<Named>, std::less<>> named_;  // guarded by rules_mutex_
   std::mutex records_mutex_;
   std::vector<Record> records_;  // guarded by records_mutex_
+  size_t tensor_bytes_ = 0;      // guarded by records_mutex_
 };
 
 }  // namespace serval

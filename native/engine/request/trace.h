@@ -7,6 +7,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "base/dtype.h"
 
 namespace serval {
 
@@ -21,6 +24,17 @@ struct TraceBatch {
   uint32_t rows = 0;
 };
 
+// A copy of an input or output of a traced request.
+struct TracedTensor {
+  std::string name;
+  bool output = false;
+  DType dtype = DType::Invalid;
+  std::vector<int64_t> dims;
+  std::vector<uint8_t> data;     // raw elements
+  std::vector<uint8_t> missing;  // per row, 1: it has no value; empty: all have one
+  bool left_out = false;         // the elements were not copied
+};
+
 struct Trace {
   TraceId trace_id{};
   SpanId span_id{};
@@ -29,6 +43,8 @@ struct Trace {
   uint64_t start_ns = 0;  // now_ns()
   uint64_t start_since_1970_ns = 0;
   TraceBatch batch;
+  bool has_tensors = false;           // whether its rule asks for inputs and outputs
+  std::vector<TracedTensor> tensors;  // set when the response is made
 };
 
 // A caller's trace context.

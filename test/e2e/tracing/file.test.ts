@@ -6,7 +6,7 @@ import { basename, join } from 'node:path';
 import { after, describe, it, type TestContext } from 'node:test';
 import { outsideAddress } from '../support/addresses.js';
 import { ModelFolders } from '../support/model-folders.js';
-import { control, predict } from '../support/operating.js';
+import { control, infer, predict, v2Body } from '../support/operating.js';
 import { until } from '../support/polling.js';
 import { exchange, jsonOf } from '../support/raw-http.js';
 import { startServer, type ServalProcess } from '../support/serval-process.js';
@@ -17,6 +17,8 @@ interface Entry {
   readonly id: number;
   readonly model_name?: string;
   readonly model_version?: number;
+  readonly activity?: string;
+  readonly tensor?: { readonly name: string; readonly data: string; readonly dtype: string };
   readonly timestamps?: readonly [{ readonly name: string; readonly ns: number }];
 }
 
@@ -98,6 +100,32 @@ describe("traces in Triton's file", () => {
     const files = [0, 1, 2, 3].map((index) => modelsOf(entriesOf(`${file}.${index}`)).length);
     assert.deepEqual(files, [2, 2, 1, 0]);
     assert.equal(existsSync(file), false);
+  });
+
+  it('have inputs and outputs at level TENSORS, by every protocol and path', async (context) => {
+    const file = join(folders.folder, 'tensors.json');
+    const server = await started(
+      context,
+      ...['--trace-config', `triton,file=${file}`, '--trace-config', 'level=TENSORS'],
+      ...['--trace-config', 'rate=1'],
+    );
+    await asked(server, 'half_plus_three', 1);
+    const body = v2Body('x', [0.1, 4]);
+    assert.equal((await infer(server, 'half_plus_three', body)).status, 200);
+    const entries = await until('two traces', () => {
+      const all = entriesOf(file);
+      return modelsOf(all).length >= 2 ? all : undefined;
+    });
+    const tensors = entries.flatMap(({ activity, tensor }) =>
+      tensor === undefined
+        ? []
+        : [`${activity ?? ''} ${tensor.name} ${tensor.data} ${tensor.dtype}`],
+    );
+    assert.deepEqual(tensors, [
+      ...['TENSOR_QUEUE_INPUT x 1 FP32', 'TENSOR_BACKEND_OUTPUT y 3.5 FP32'],
+      ...['TENSOR_QUEUE_INPUT x 0.1,4 FP32', 'TENSOR_BACKEND_OUTPUT y 3.05,5 FP32'],
+    ]);
+    assert.ok(entries.every(({ timestamps }) => timestamps === undefined));
   });
 
   it('are settled from this machine, or with a key', async (context) => {

@@ -36,7 +36,7 @@ const DEFAULT_ACCESS: Config['access'] = {
 };
 
 const NO_TRACING: Config['tracing'] = {
-  on: false,
+  levels: [],
   rate: 1000,
   count: -1,
   logFrequency: 0,
@@ -137,7 +137,7 @@ test('defaults are those of the issue', async () => {
       loadMode: 'eager',
       modelsMemoryBytes: 0,
       transition: 'availability',
-      labelsForUnavailable: true,
+      ...{ labelsForUnavailable: true, namespacing: false },
       loadRetries: 0,
       loadRetryMs: 60_000,
       loadsAtOnce: 0,
@@ -256,8 +256,7 @@ test('accepts every flag with "=", with a space, with underscores', async () => 
     'enable-serialization-as-tensor-content': 'true',
     'enable-signature-method-name-check': 'true',
     'saved-model-tags': 'serve,gpu',
-    'allow-random': 'false',
-    'model-cache': 'cache',
+    ...{ 'allow-random': 'false', 'model-cache': 'cache', 'model-namespacing': 'false' },
     ...{ isolate: 'a,b', 'isolate-wait-ms': '0', 'cuda-graphs': 'false' },
     ...{ 'model-load-mode': 'lazy', 'models-memory-limit': '2G' },
   };
@@ -317,7 +316,7 @@ test('accepts every flag with "=", with a space, with underscores', async () => 
       loadMode: 'lazy',
       modelsMemoryBytes: 2 ** 31,
       transition: 'resource',
-      labelsForUnavailable: false,
+      ...{ labelsForUnavailable: false, namespacing: false }, // true: not in explicit mode
       loadRetries: 16,
       loadRetryMs: 17,
       loadsAtOnce: 18,

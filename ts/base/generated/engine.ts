@@ -450,6 +450,8 @@ export interface ModelSpec {
   readonly responseCache?: boolean;
   /** its requests are parts of sequences */
   readonly sequence?: SequenceSpec;
+  /** ModelInfer refuses it, as in Triton: streams serve it */
+  readonly decoupled?: boolean;
 }
 
 /** The number of a graph's nodes that a provider runs, by ONNX Runtime's name for it. */
@@ -615,6 +617,8 @@ export interface TraceRule {
   readonly rate: number;
   /** remaining number; -1 = unlimited */
   readonly count: number;
+  /** traces have inputs and outputs */
+  readonly tensors: boolean;
 }
 
 export interface TraceRules {
@@ -622,6 +626,20 @@ export interface TraceRules {
   readonly rules: readonly TraceRule[];
   /** whether callers' trace context is used */
   readonly parents: boolean;
+}
+
+/** An input or output of a traced request. */
+export interface TracedTensor {
+  readonly name: string;
+  readonly output: boolean;
+  readonly datatype: DType;
+  readonly shape: readonly number[];
+  /** raw elements: V2's binary form */
+  readonly data: Uint8Array;
+  /** tabular: per row, 1 = it has no value; empty = all have one */
+  readonly missing: Uint8Array;
+  /** the elements are not here: too many, or in a GPU's memory */
+  readonly leftOut: boolean;
 }
 
 /** A traced request, after it has ended. Times in nanoseconds. */
@@ -658,6 +676,8 @@ export interface TraceRecord {
   readonly batchSpanId: Uint8Array;
   readonly batchRequests: number;
   readonly batchRows: number;
+  /** if its rule asks for them */
+  readonly tensors: readonly TracedTensor[];
 }
 
 /** The result of takeTraces(). */

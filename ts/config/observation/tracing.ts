@@ -7,13 +7,19 @@ import { echo } from '../../base/text.js';
 import type { SettingsReader } from '../values/settings-reader.js';
 import { configError, textValue, type Written } from '../values/values.js';
 
+/** Times of the stages; inputs and outputs. */
+export type TraceLevel = 'TIMESTAMPS' | 'TENSORS';
+
+/** Why the mode opentelemetry has no TENSORS. */
+export const NO_TENSORS_IN_SPANS = 'spans have no tensor values: TENSORS needs the mode triton';
+
 /**
  * The rules by which requests are traced; Triton's names are in
  * ts/server/observe/tracing/settings.ts.
  */
 export interface TraceValues {
-  /** Enables traces: TIMESTAMPS, or OFF. */
-  readonly on: boolean;
+  /** The contents of traces; none: OFF. */
+  readonly levels: readonly TraceLevel[];
   /** Traces one request in this number; 0 = only requests that their caller traces. */
   readonly rate: number;
   /** Remaining number of traces; -1 = unlimited. */
@@ -81,12 +87,14 @@ export function traceSettings(
   const given = traceConfigs(read.given('trace-config'));
   const otlpFlag = read.given('trace-otlp');
   const mode = modeOf(read, given, otlpFlag);
-  const level = levelOf(read, given);
   const file = filePath(read, given);
-  const on = level ?? otlpFlag !== undefined;
-  if (on && mode === 'triton' && file === '') {
-    const where = given.global.get('level')?.where ?? read.written('trace-level').where;
+  const levels = levelsOf(read, given) ?? (otlpFlag === undefined ? [] : ['TIMESTAMPS']);
+  const where = given.global.get('level')?.where ?? read.written('trace-level').where;
+  if (levels.length > 0 && mode === 'triton' && file === '') {
     throw configError(where, 'expected --trace-file FILE or --trace-otlp URL with it, got none');
+  }
+  if (levels.includes('TENSORS') && mode === 'opentelemetry') {
+    throw configError(where, NO_TENSORS_IN_SPANS);
   }
   const number = (name: string, flagName: string, from: ReadonlyMap<string, Written>): number => {
     const written = from.get(name);
@@ -94,7 +102,7 @@ export function traceSettings(
     return written === undefined ? read.int(flagName) : numberOf(written, least);
   };
   return {
-    on,
+    levels,
     rate: number('rate', 'trace-rate', given.global),
     count: number('count', 'trace-count', given.global),
     logFrequency: number('log-frequency', 'trace-log-frequency', given.triton),
@@ -127,30 +135,33 @@ function refuseFile(where: string): never {
   throw configError(where, 'expected the mode triton with it, got opentelemetry');
 }
 
-/** undefined: the flags do not set a level. */
-function levelOf(read: SettingsReader, { global }: Given): boolean | undefined {
+/** undefined: the flags do not set a level. The words of several flags add up, as in Triton. */
+function levelsOf(read: SettingsReader, { global }: Given): readonly TraceLevel[] | undefined {
   const written = global.get('level') ?? read.given('trace-level');
   if (written === undefined) return undefined;
-  let on: boolean | undefined;
-  for (const text of written.texts) on = levelWord(written.where, text);
-  return on;
+  let levels: readonly TraceLevel[] = [];
+  for (const text of written.texts) {
+    const level = levelWord(written.where, text);
+    levels = level === undefined ? [] : [...new Set([...levels, level])];
+  }
+  return levels;
 }
 
-/** MIN and MAX are Triton's older words for TIMESTAMPS. */
-function levelWord(where: string, text: string): boolean {
+/** undefined: OFF. MIN and MAX are Triton's older words for TIMESTAMPS. */
+function levelWord(where: string, text: string): TraceLevel | undefined {
   switch (text.toUpperCase()) {
     case 'OFF':
     case 'FALSE':
-      return false;
+      return undefined;
     case 'TIMESTAMPS':
     case 'TRUE':
     case 'MIN':
     case 'MAX':
-      return true;
+      return 'TIMESTAMPS';
     case 'TENSORS':
-      throw configError(where, 'TENSORS is not here: traces have no contents; expected TIMESTAMPS');
+      return 'TENSORS';
     default:
-      throw configError(where, `expected OFF or TIMESTAMPS, got ${echo(text)}`);
+      throw configError(where, `expected OFF, TIMESTAMPS or TENSORS, got ${echo(text)}`);
   }
 }
 

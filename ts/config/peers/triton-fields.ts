@@ -22,10 +22,13 @@ export const TRITON_FIELDS: FieldTable = {
     metric_tags: noEffect('metrics have the labels model and version'),
     ...works('parameters', 'model_warmup'),
     model_operations: notYet('custom operator libraries are not supported yet'),
-    model_transaction_policy: notYet('decoupled models are not supported yet'),
+    ...works('model_transaction_policy'),
     model_repository_agents: worksBut('only the agent checksum, with MD5 and SHA256'),
     response_cache: worksBut('the server needs --cache-config; no effect with preserve_ordering'),
     model_metrics: noEffect('histograms have the same buckets for all models'),
+  },
+  ModelTransactionPolicy: {
+    decoupled: worksBut('streams and generate serve the model; ModelInfer and /infer refuse it'),
   },
   ModelResponseCache: works('enable'),
   ModelRepositoryAgents: works('agents'),
@@ -143,14 +146,14 @@ export const TRITON_FIELDS: FieldTable = {
   ModelEnsembling: {
     ...works('step'),
     max_inflight_requests: noEffect(
-      'it limits the responses of decoupled models, which are not supported yet',
+      'it limits the responses of decoupled steps, which have one response for each request here',
     ),
   },
   'ModelEnsembling.Step': {
     ...works('model_name'),
     model_version: worksBut('-1: the newest; unlike in Triton, it may not be left out'),
     ...works('input_map', 'output_map'),
-    model_namespace: notYet('namespaces of models are not supported yet'),
+    model_namespace: notHere('expected none: Triton reserves it for itself'),
   },
   ModelParameter: works('string_value'),
   ModelWarmup: works('name', 'batch_size', 'inputs', 'count'),

@@ -38,9 +38,12 @@ const REPOSITORY: readonly PeerFlag[] = [
   works('model-config-name', 'NAME', 'guides/coming-from-triton.md#custom-configurations'),
   works('model-load-thread-count', 'N'),
   works('model-load-retry-count', 'N', 'decisions/0007-no-load-retries.md'),
-  notYet('model-namespacing', 'BOOL', 'give models of different repositories different names', {
-    harmless: ['false'],
-  }),
+  works(
+    'model-namespacing',
+    'BOOL',
+    'guides/coming-from-triton.md#models-of-equal-names',
+    'not in explicit mode',
+  ),
   noEffect('enable-peer-access', 'BOOL', 'Serval copies no memory between GPUs', {
     harmless: ['false'],
   }),
@@ -163,9 +166,9 @@ const METRICS: readonly PeerFlag[] = [
 
 const TRACE_PAGE = 'guides/tracing.md';
 const TRACING: readonly PeerFlag[] = [
-  works('trace-config', 'MODE,SETTING=VALUE', TRACE_PAGE, 'level TENSORS is refused'),
+  works('trace-config', 'MODE,SETTING=VALUE', TRACE_PAGE),
   works('trace-file', 'FILE', TRACE_PAGE),
-  works('trace-level', 'LEVEL', TRACE_PAGE, 'TENSORS is refused: traces contain no tensor values'),
+  works('trace-level', 'LEVEL', TRACE_PAGE, 'as in Triton, TENSORS needs the mode triton'),
   works('trace-rate', 'N', TRACE_PAGE),
   works('trace-count', 'N', TRACE_PAGE),
   works('trace-log-frequency', 'N', TRACE_PAGE),

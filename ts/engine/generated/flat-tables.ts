@@ -199,6 +199,7 @@ export const MODEL_SPEC: FlatTable<engine.ModelSpec> = { name: 'ModelSpec', memb
   { name: 'ensembleSignature', kind: SIGNATURE, optional: true },
   { name: 'responseCache', kind: 'bool', optional: true },
   { name: 'sequence', kind: SEQUENCE_SPEC, optional: true },
+  { name: 'decoupled', kind: 'bool', optional: true },
 ] };
 
 export const PROVIDER_NODES: FlatTable<engine.ProviderNodes> = { name: 'ProviderNodes', members: [
@@ -323,11 +324,22 @@ export const TRACE_RULE: FlatTable<engine.TraceRule> = { name: 'TraceRule', memb
   { name: 'on', kind: 'bool' },
   { name: 'rate', kind: 'uint' },
   { name: 'count', kind: 'long' },
+  { name: 'tensors', kind: 'bool' },
 ] };
 
 export const TRACE_RULES: FlatTable<engine.TraceRules> = { name: 'TraceRules', members: [
   { name: 'rules', kind: TRACE_RULE, many: true },
   { name: 'parents', kind: 'bool' },
+] };
+
+export const TRACED_TENSOR: FlatTable<engine.TracedTensor> = { name: 'TracedTensor', members: [
+  { name: 'name', kind: 'string' },
+  { name: 'output', kind: 'bool' },
+  { name: 'datatype', kind: DTYPE },
+  { name: 'shape', kind: 'long', many: true },
+  { name: 'data', kind: 'bytes' },
+  { name: 'missing', kind: 'bytes' },
+  { name: 'leftOut', kind: 'bool' },
 ] };
 
 export const TRACE_RECORD: FlatTable<engine.TraceRecord> = { name: 'TraceRecord', members: [
@@ -355,6 +367,7 @@ export const TRACE_RECORD: FlatTable<engine.TraceRecord> = { name: 'TraceRecord'
   { name: 'batchSpanId', kind: 'bytes' },
   { name: 'batchRequests', kind: 'uint' },
   { name: 'batchRows', kind: 'uint' },
+  { name: 'tensors', kind: TRACED_TENSOR, many: true },
 ] };
 
 export const TRACE_TAKE: FlatTable<engine.TraceTake> = { name: 'TraceTake', members: [

@@ -71,6 +71,7 @@ export function engineSettings(
     ...(isTrue(parameter(config, 'extended_v2')) ? { extendedV2: true } : {}),
     ...sequenceSettings(config, states),
     ...cacheSettings(config),
+    ...(isDecoupled(config) ? { decoupled: true } : {}),
     ...isolationSettings(config),
     ...(isTrue(parameter(config, 'serval.retry')) ? { retry: true } : {}),
     ...graphSettings(config),
@@ -81,6 +82,10 @@ export function engineSettings(
 function cacheSettings(config: TritonConfig): Partial<ModelSpec> {
   const cached = read.bool(read.child(config, 'response_cache') ?? {}, 'enable');
   return cached ? { responseCache: true } : {};
+}
+
+function isDecoupled(config: TritonConfig): boolean {
+  return read.bool(read.child(config, 'model_transaction_policy') ?? {}, 'decoupled');
 }
 
 /**

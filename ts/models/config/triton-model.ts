@@ -44,6 +44,8 @@ export interface AutoComplete {
   readonly instances?: number;
   /** Platform of the model's files; default: ONNX's. */
   readonly platform?: string;
+  /** A step of this ensemble is decoupled. Default: false. */
+  readonly decoupled?: boolean;
 }
 
 function signatureOf(loaded: LoadedModel): SignatureInfo {
@@ -161,7 +163,7 @@ export function completeConfig(
   auto: AutoComplete,
 ): TritonConfig {
   const written = config ?? {};
-  if (isEnsemble(written)) return completeEnsemble(name, written);
+  if (isEnsemble(written)) return completeEnsemble(name, written, auto.decoupled ?? false);
   const isNull = read.text(written, 'backend') === NULL_BACKEND;
   const { platform = 'onnxruntime_onnx' } = auto;
   const maxBatchSize = maxBatchSizeOf(config, loaded, auto);
@@ -190,12 +192,15 @@ export function completeConfig(
 }
 
 /** Like Triton's: without instances, optimization and a model file. */
-function completeEnsemble(name: string, written: MessageValue): TritonConfig {
+function completeEnsemble(name: string, written: MessageValue, decoupled: boolean): TritonConfig {
   const complete = {
     ...written,
     name,
     platform: ENSEMBLE_PLATFORM,
     version_policy: versionPolicy(written),
+    ...((decoupled || 'model_transaction_policy' in written) && {
+      model_transaction_policy: { decoupled },
+    }),
   };
   return withDefaults(complete, MODEL_CONFIG) as TritonConfig;
 }

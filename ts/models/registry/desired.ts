@@ -78,6 +78,8 @@ export interface SpecSettings {
   readonly allowRandom?: boolean;
   /** --model-load-mode. Absent: eager. */
   readonly loadMode?: 'eager' | 'lazy';
+  /** The registry's name of a model that an ensemble names. Absent: the same. */
+  readonly stepName?: (name: string) => string;
 }
 
 export function desiredModel(
@@ -88,7 +90,10 @@ export function desiredModel(
 ): DesiredModel {
   const { config, problem } = model.config;
   const configRevision = revisionOf(config) + (model.config.schema?.revision ?? '');
-  const ensemble = isEnsemble(config) ? ensembleSteps(config) : undefined;
+  const { stepName = (name: string): string => name } = settings;
+  const ensemble = isEnsemble(config)
+    ? ensembleSteps(config).map((step) => ({ ...step, model: stepName(step.model) }))
+    : undefined;
   // An ensemble is loaded with its steps.
   const demand = ensemble === undefined ? demandOf(config, settings.loadMode) : undefined;
   const versions = model.versions.map(

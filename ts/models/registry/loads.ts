@@ -233,8 +233,9 @@ function completeJson({ name, desired }: Servable, loaded: LoadedModel): string 
     throw new ServalError(ErrorCode.ModelInvalid, text);
   }
   const maxBatchSize = loaded.batchMode === 'off' ? 0 : (spec.batch?.rowsMax ?? 0);
-  const { instances = 1 } = spec;
-  const complete = completeConfig(name, config, loaded, { maxBatchSize, instances, platform });
+  const { instances = 1, decoupled = false } = spec;
+  const auto = { maxBatchSize, instances, platform, decoupled };
+  const complete = completeConfig(name, config, loaded, auto);
   return JSON.stringify(complete);
 }
 

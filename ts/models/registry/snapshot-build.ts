@@ -157,6 +157,7 @@ function buildVersion(servable: Servable, others: readonly Servable[]): VersionS
     ...(serving?.signatureDefs === undefined ? {} : { signatureDefs: serving.signatureDefs }),
     ...(serving?.table === undefined ? {} : { table: serving.table }),
     ...(serving !== undefined && servable.demand !== undefined && { demand: servable.demand }),
+    ...(desired.spec.decoupled === true && { decoupled: true }),
     configJson: serving === undefined ? '' : servable.configJson,
     loadMs: serving === undefined ? 0 : servable.loadMs,
   };

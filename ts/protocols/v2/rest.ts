@@ -13,6 +13,7 @@ import {
   type RequestHead,
   type Route,
 } from '../../listeners/http/listener.js';
+import { echoed } from '../request-text.js';
 import { LaterRoute } from '../rest/body-route.js';
 import type { EngineReadings } from '../engine-readings.js';
 import { SeenDocument, type MakeDocument } from '../rest/seen-document.js';
@@ -93,6 +94,14 @@ function refusing(context: V2Context, error: ServalError): Route {
   });
 }
 
+/** Source of the text: Triton's http_server.cc. */
+const decoupledError = (name: string): ServalError =>
+  new ServalError(
+    ErrorCode.Unimplemented,
+    "HTTP end point doesn't support models with decoupled transaction policy: use generate, " +
+      `generate_stream or gRPC's ModelStreamInfer for '${echoed(name)}'`,
+  );
+
 function inferRoute(
   context: V2Context,
   snapshot: RegistrySnapshot,
@@ -101,6 +110,7 @@ function inferRoute(
 ): Route {
   try {
     const found = lookUp(snapshot, name, version);
+    if (found.version?.decoupled === true) return refusing(context, decoupledError(name));
     if (found.version?.handle !== undefined) {
       return new V2InferRoute(context, found.version.handle, name);
     }

@@ -211,6 +211,7 @@ Status read_tensors(const fb::ModelSpec& from, ModelSpec& spec) {
   spec.extended_v2 = from.extended_v2();
   spec.retry = from.retry();
   spec.response_cache = from.response_cache();
+  spec.decoupled = from.decoupled();
   unpack(from.inputs(), spec.inputs);
   unpack(from.outputs(), spec.outputs);
   Status fits = check_overrides("inputs", spec.inputs);

@@ -25,10 +25,10 @@ function withEnvironment<T>(values: Record<string, string>, run: () => Promise<T
 }
 
 test('nothing is traced unless it is asked for', async () => {
-  const { on, mode } = await parse('--trace-rate', '5');
-  assert.deepEqual([on, mode], [false, 'triton']);
-  assert.equal((await parse('--trace-config', 'level=off')).on, false);
-  assert.equal((await parse('--trace-config=level=false')).on, false);
+  const { levels, mode } = await parse('--trace-rate', '5');
+  assert.deepEqual([levels, mode], [[], 'triton']);
+  assert.equal((await parse('--trace-config', 'level=off')).levels.length, 0);
+  assert.equal((await parse('--trace-config=level=false')).levels.length, 0);
 });
 
 test('a collector turns tracing on, and its URL says how it is spoken to', async () => {
@@ -39,8 +39,8 @@ test('a collector turns tracing on, and its URL says how it is spoken to', async
     ['grpc://c:4317', 'http://c:4317', 'grpc'],
     ['grpcs://c:4317', 'https://c:4317', 'grpc'],
   ] as const) {
-    const { on, mode, rate, otlp } = await parse('--trace-otlp', text);
-    assert.deepEqual([on, mode, rate], [true, 'opentelemetry', 1000]);
+    const { levels, mode, rate, otlp } = await parse('--trace-otlp', text);
+    assert.deepEqual([levels, mode, rate], [['TIMESTAMPS'], 'opentelemetry', 1000]);
     assert.deepEqual([otlp.url, otlp.protocol], [url, protocol]);
   }
 });
@@ -56,7 +56,10 @@ test("Triton's settings, of both modes", async () => {
     ...['--trace-config=opentelemetry,bsp_schedule_delay=20'],
     ...['--trace-config=opentelemetry,bsp_max_export_batch_size=30'],
   );
-  assert.deepEqual([otlp.on, otlp.mode, otlp.rate, otlp.count], [true, 'opentelemetry', 7, 9]);
+  assert.deepEqual(
+    [otlp.levels, otlp.mode, otlp.rate, otlp.count],
+    [['TIMESTAMPS'], 'opentelemetry', 7, 9],
+  );
   assert.deepEqual(otlp.otlp, {
     url: 'http://localhost:4318/v1/traces',
     protocol: 'http',
@@ -71,20 +74,30 @@ test("Triton's settings, of both modes", async () => {
     ...['--trace-config=triton,log-frequency=50', '--trace-config=mode=triton'],
   );
   assert.deepEqual(
-    [file.on, file.mode, file.file, file.logFrequency],
-    [true, 'triton', '/somewhere/t.json', 50],
+    [file.levels, file.mode, file.file, file.logFrequency],
+    [['TIMESTAMPS'], 'triton', '/somewhere/t.json', 50],
   );
 });
 
 test("Triton's older flags", async () => {
-  const { on, mode, file, rate, count, logFrequency } = await parse(
+  const { levels, mode, file, rate, count, logFrequency } = await parse(
     ...['--trace-file', '/t/x.json', '--trace-level', 'MAX', '--trace-rate=3'],
     ...['--trace-count=4', '--log-frequency=5'],
   );
   assert.deepEqual(
-    [on, mode, file, rate, count, logFrequency],
-    [true, 'triton', '/t/x.json', 3, 4, 5],
+    [levels, mode, file, rate, count, logFrequency],
+    [['TIMESTAMPS'], 'triton', '/t/x.json', 3, 4, 5],
   );
+});
+
+test('levels add up; OFF ends them', async () => {
+  const levelsOf = async (...words: readonly string[]) => {
+    const flags = words.map((word) => `--trace-config=level=${word}`);
+    return (await parse('--trace-file=t.json', ...flags)).levels;
+  };
+  assert.deepEqual(await levelsOf('TENSORS'), ['TENSORS']);
+  assert.deepEqual(await levelsOf('timestamps', 'TENSORS', 'MAX'), ['TIMESTAMPS', 'TENSORS']);
+  assert.deepEqual(await levelsOf('TENSORS', 'OFF', 'TIMESTAMPS'), ['TIMESTAMPS']);
 });
 
 test("OpenTelemetry's environment names the collector where nothing else does", async () => {
@@ -115,8 +128,8 @@ test('refuses invalid values with their place', async () => {
   for (const [args, text] of [
     [['--trace-config=level=TIMESTAMPS'], /--trace-config level: expected --trace-file FILE or/],
     [['--trace-level=TIMESTAMPS'], /--trace-level: expected --trace-file FILE or/],
-    [['--trace-config=level=TENSORS'], /TENSORS is not here: traces have no contents/],
-    [['--trace-level', 'loud'], /--trace-level: expected OFF or TIMESTAMPS, got "loud"/],
+    [['--trace-config=level=TENSORS', '--trace-otlp=c:1'], /TENSORS needs the mode triton/],
+    [['--trace-level', 'loud'], /--trace-level: expected OFF, TIMESTAMPS or TENSORS, got "loud"/],
     [['--trace-config=rate=x'], /--trace-config rate: expected a whole number of 0 to/],
     [['--trace-config=count=-2'], /count: expected a whole number of -1 to/],
     [['--trace-config=mode=jaeger'], /mode: expected triton or opentelemetry, got "jaeger"/],

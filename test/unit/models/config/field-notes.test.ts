@@ -83,6 +83,7 @@ const TRITON_SAMPLES: Samples = {
     'response_cache { enable: true }',
     'model_metrics { metric_control { metric_identifier { family: "f" } } }',
   ],
+  ModelTransactionPolicy: ['model_transaction_policy { @ }', 'decoupled: true'],
   ModelResponseCache: ['response_cache { @ }', 'enable: true'],
   ModelEnsembling: [`${IO} ensemble_scheduling { @ }`, STEP, `max_inflight_requests: 4 ${STEP}`],
   'ModelEnsembling.Step': [

@@ -294,10 +294,6 @@ test('fails a model for unsupported settings and names them', () => {
       'model_operations: custom operator libraries are',
     ],
     [
-      'model_transaction_policy { decoupled: true }',
-      'model_transaction_policy: decoupled models are',
-    ],
-    [
       'input { name: "x" data_type: TYPE_FP32 dims: 1 allow_ragged_batch: true }',
       'allow_ragged_batch: ragged batches are',
     ],

@@ -98,10 +98,13 @@ function whyNot(known: StepModel, servables: readonly Servable[], version: strin
 export function boundVersion(version: DesiredVersion, steps: readonly Servable[]): DesiredVersion {
   const { ensemble = [], spec } = version;
   const outputs = spec.outputs ?? [];
+  // Triton also overwrites the ensemble's own value.
+  const decoupled = steps.some(({ desired }) => desired.spec.decoupled === true);
   return {
     ...version,
     spec: {
       ...spec,
+      ...(decoupled && { decoupled }),
       ensemble: ensemble.map(({ inputs, outputs: links }, i) => ({
         handle: steps[i]?.loaded?.handle ?? 0,
         inputs,

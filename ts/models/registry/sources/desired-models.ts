@@ -4,8 +4,10 @@
 import type { Config } from '../../../config/config.js';
 import { ErrorCode, ServalError } from '../../../base/errors.js';
 import type { BatchingParameters } from '../../../model/batching-parameters.js';
+import { ensembleSteps } from '../../config/ensembles/steps.js';
 import { desiredModel, type DesiredModel } from '../desired.js';
 import { takeLabels, type TakenLabels } from '../labels.js';
+import { Namespaces, type Named } from '../namespaces/namespaces.js';
 import type { ExplicitModels } from './explicit-models.js';
 import { distinctModels } from './repository.js';
 import { wrongWith, type FoundModel } from './scan.js';
@@ -47,6 +49,8 @@ interface KnownModel {
   readonly labels: TakenLabels | undefined;
   readonly required: boolean;
   readonly desired: DesiredModel;
+  /** The models of an ensemble's steps. */
+  readonly steps: string;
 }
 
 export class DesiredModels {
@@ -54,6 +58,7 @@ export class DesiredModels {
   readonly #explicit: ExplicitModels;
   readonly #startFaults: StartFaults;
   readonly #known = new WeakMap<FoundModel, KnownModel>();
+  readonly #namespaces = new Namespaces();
   readonly #takenLabels = new Map<string, TakenLabels>();
 
   constructor(config: SourceConfig, explicit: ExplicitModels) {
@@ -65,12 +70,15 @@ export class DesiredModels {
   /** `available`: the versions of a model that serve now. */
   decide(seen: Seen, available: (name: string) => readonly string[]): Desired {
     const problems = seen.places.flatMap((place) => place.problems);
-    const found = distinctModels(seen.found, problems);
+    const named = this.#config.control.namespacing
+      ? this.#namespaces.of(seen.found, seen.repositories)
+      : undefined;
+    const found = distinctModels(named?.models ?? seen.found, problems);
     const wanted = found.filter((one) => this.#explicit.isWanted(one.name, isFromRepository(one)));
     const models = wanted.map((one) => {
       const labels = this.#takenLabelsOf(one, available);
       problems.push(...(labels?.problems ?? []));
-      return this.#desiredOf(one, labels, seen.batching);
+      return this.#desiredOf(one, labels, seen.batching, named);
     });
     const names = this.#namesAtStart(found, seen);
     const notes = new Set([...seen.notes, ...wanted.flatMap((one) => one.config.notes)]);
@@ -85,7 +93,7 @@ export class DesiredModels {
     const unserved = wanted.filter((one) => one.versions.length === 0);
     const loaded = wanted.filter((one) => one.versions.length > 0);
     return {
-      models,
+      models: [...models, ...(named?.ambiguous ?? [])],
       faults,
       problems: [...listed, ...names.flatMap((one) => one.faults), ...faults, ...own],
       grave: new Set([...faults, ...unserved.flatMap((one) => one.problems)]),
@@ -119,10 +127,14 @@ export class DesiredModels {
     model: FoundModel,
     labels: TakenLabels | undefined,
     batching: BatchingParameters | undefined,
+    named: Named | undefined,
   ): DesiredModel {
     const required = this.#explicit.isRequired(model.name, isFromRepository(model));
     const known = this.#known.get(model);
-    if (known?.labels === labels && known?.required === required) return known.desired;
+    const stepName = (name: string): string => named?.stepName(model, name) ?? name;
+    const steps = ensembleSteps(model.config.config).map((step) => stepName(step.model));
+    const same = known?.labels === labels && known?.required === required;
+    if (same && known.steps === steps.join()) return known.desired;
     const settings = {
       // Per-model threads stay 0: models use the shared pool, whose size the setting gives.
       model: { ...this.#config.model, intraOpThreads: 0 },
@@ -131,9 +143,10 @@ export class DesiredModels {
       savedModelTags: this.#config.savedModelTags,
       allowRandom: this.#config.allowRandom,
       loadMode: this.#config.control.loadMode,
+      stepName,
     };
     const desired = desiredModel(model, settings, labels?.labels ?? model.labels, required);
-    this.#known.set(model, { labels, required, desired });
+    this.#known.set(model, { labels, required, desired, steps: steps.join() });
     return desired;
   }
 }

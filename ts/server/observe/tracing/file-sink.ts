@@ -8,6 +8,7 @@ import { RareWarning, type Logger } from '../../../base/logger.js';
 import { openOwn } from '../../../base/own-file.js';
 import type { TraceRecord } from '../../../base/generated/engine.js';
 import { type TraceSink } from './sink.js';
+import { tensorEntry } from './tensor-entry.js';
 import type { FileGroup } from './tracer.js';
 
 export interface FileSinkOptions {
@@ -43,8 +44,8 @@ export class FileSink implements TraceSink {
         continue;
       }
       this.#lastId += 1;
-      const text = tritonTrace(this.#lastId, record);
-      const { key, tracesMax } = this.#options.groupOf(record.model);
+      const { key, tracesMax, timestamps } = this.#options.groupOf(record.model);
+      const text = tritonTrace(this.#lastId, record, timestamps);
       this.#waitingTraces += 1;
       if (tracesMax === 0) this.#waiting.push(text);
       else this.#collect(key, text, tracesMax);
@@ -114,8 +115,8 @@ export class FileSink implements TraceSink {
   }
 }
 
-/** Entries of one request: its identity, then its timestamps. */
-function tritonTrace(id: number, record: TraceRecord): string {
+/** Entries of one request: its identity, its timestamps, its tensors. */
+function tritonTrace(id: number, record: TraceRecord, timestamps: boolean): string {
   const { model, version, requestId, queueNs, inputNs, inferNs, outputNs, totalNs } = record;
   const start = BigInt(record.steadyNs);
   const head =
@@ -132,8 +133,8 @@ function tritonTrace(id: number, record: TraceRecord): string {
     ['INFER_RESPONSE_COMPLETE', Math.max(totalNs, computed + outputNs)],
     ['REQUEST_END', Math.max(totalNs, computed + outputNs)],
   ];
-  const entries = times.map(
+  const entries = (timestamps ? times : []).map(
     ([name, at]) => `{"id":${id},"timestamps":[{"name":"${name}","ns":${start + BigInt(at)}}]}`,
   );
-  return [head, ...entries].join(',');
+  return [head, ...entries, ...record.tensors.map((tensor) => tensorEntry(id, tensor))].join(',');
 }

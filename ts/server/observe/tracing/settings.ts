@@ -2,7 +2,12 @@
 // its own settings, then those of all models; the latter can be reset to the values from startup.
 // Control plane, main thread; pure. Source: Triton's extension_trace.md; server/src/tracer.cc,
 // http_server.cc.
-import type { TraceConfig, TraceValues } from '../../../config/observation/tracing.js';
+import {
+  NO_TENSORS_IN_SPANS,
+  type TraceConfig,
+  type TraceLevel,
+  type TraceValues,
+} from '../../../config/observation/tracing.js';
 import { ErrorCode, ServalError, invalidArgument } from '../../../base/errors.js';
 import type { TraceRule } from '../../../base/generated/engine.js';
 import { echo } from '../../../base/text.js';
@@ -20,12 +25,13 @@ const COUNT_MIN = -1;
 const NAMES = 'trace_level, trace_rate, trace_count, log_frequency';
 
 /** The engine's sampling rule, and the level as Triton writes it. */
-const ruleOf = (model: string, { on, rate, count }: TraceValues): TraceRule => ({
+const ruleOf = (model: string, { levels, rate, count }: TraceValues): TraceRule => ({
   model,
   own: true,
-  on,
+  on: levels.length > 0,
   rate,
   count,
+  tensors: levels.includes('TENSORS'),
 });
 
 export class TraceSettings {
@@ -40,13 +46,13 @@ export class TraceSettings {
   /** Settings of a model; "" = of all. */
   values(model: string): TraceValues {
     const given = this.#models.get(model);
-    const { on, rate, count, logFrequency } = this.#start;
-    return { on, rate, count, logFrequency, ...this.#all, ...given };
+    const { levels, rate, count, logFrequency } = this.#start;
+    return { levels, rate, count, logFrequency, ...this.#all, ...given };
   }
 
   /** Whether any model may be traced. */
   get on(): boolean {
-    return [...['', ...this.#models.keys()]].some((model) => this.values(model).on);
+    return [...['', ...this.#models.keys()]].some((model) => this.values(model).levels.length > 0);
   }
 
   /** Rules for each model with separate settings, and ("") for all others. */
@@ -56,11 +62,11 @@ export class TraceSettings {
 
   /** The response for clients. `left`: the remaining count. */
   answer(model: string, left: number): TraceAnswer {
-    const { on, rate, logFrequency } = this.values(model);
+    const { levels, rate, logFrequency } = this.values(model);
     const { mode, file, otlp, options } = this.#start;
     const isFile = mode === 'triton';
     return {
-      trace_level: [on ? 'TIMESTAMPS' : 'OFF'],
+      trace_level: levels.length > 0 ? levels : ['OFF'],
       trace_rate: String(rate),
       trace_count: String(left),
       ...(isFile && { log_frequency: String(logFrequency), trace_file: file }),
@@ -88,14 +94,12 @@ export class TraceSettings {
     else if (Object.keys(after).length === 0) this.#models.delete(model);
     else this.#models.set(model, after);
     const values = this.values(model);
-    const { mode, file } = this.#start;
-    if (values.on && mode === 'triton' && file === '') {
+    const problem = problemOf(values, this.#start);
+    if (problem !== undefined) {
       this.#all = kept.all;
       if (model !== '' && kept.one === undefined) this.#models.delete(model);
       else if (kept.one !== undefined) this.#models.set(model, kept.one);
-      throw invalidArgument(
-        'Attempting to set invalid trace setting :trace file name is not given',
-      );
+      throw invalidArgument(`Attempting to set invalid trace setting :${problem}`);
     }
     if (model !== '' && !this.#models.has(model)) {
       return [{ ...ruleOf(model, values), own: false }];
@@ -108,6 +112,13 @@ export class TraceSettings {
       return { ...ruleOf(one, this.values(one)), count: own };
     });
   }
+}
+
+/** Why the mode cannot write such traces. */
+function problemOf({ levels }: TraceValues, { mode, file }: TraceConfig): string | undefined {
+  if (levels.length === 0) return undefined;
+  if (mode === 'triton') return file === '' ? 'trace file name is not given' : undefined;
+  return levels.includes('TENSORS') ? NO_TENSORS_IN_SPANS : undefined;
 }
 
 function applied(current: Given, change: Change, left: number): Given {
@@ -123,7 +134,7 @@ function readChange(change: Readonly<Record<string, unknown>>): Change {
     const isCleared = value === null || (Array.isArray(value) && value.length === 0);
     switch (name) {
       case 'trace_level':
-        read.on = isCleared ? null : levelValue(value);
+        read.levels = isCleared ? null : levelsValue(value);
         break;
       case 'trace_rate':
         read.rate = isCleared ? null : numberValue(name, value, 0, RATE_MAX);
@@ -146,17 +157,19 @@ function readChange(change: Readonly<Record<string, unknown>>): Change {
   return read;
 }
 
-function levelValue(value: unknown): boolean {
+function levelsValue(value: unknown): readonly TraceLevel[] {
   const words: readonly unknown[] = Array.isArray(value) ? value : [value];
   if (words.includes('OFF') && words.length > 1) {
     throw invalidArgument("Expect only one trace level 'OFF' is specified");
   }
+  const levels = new Set<TraceLevel>();
   for (const word of words) {
-    if (word === 'OFF' || word === 'TIMESTAMPS') continue;
-    const why = word === 'TENSORS' ? ': Serval does not trace tensor contents' : '';
-    throw invalidArgument(`trace_level: expected OFF or TIMESTAMPS, got ${shown(word)}${why}`);
+    if (word === 'TIMESTAMPS' || word === 'TENSORS') levels.add(word);
+    else if (word !== 'OFF') {
+      throw invalidArgument(`trace_level: expected OFF, TIMESTAMPS or TENSORS, got ${shown(word)}`);
+    }
   }
-  return words[0] === 'TIMESTAMPS';
+  return [...levels];
 }
 
 function numberValue(name: string, value: unknown, least: number, most: number): number {

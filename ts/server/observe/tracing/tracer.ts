@@ -21,10 +21,13 @@ export interface TracerOptions {
   readonly openSink: (frequencyOf: (model: string) => FileGroup) => Promise<TraceSink>;
 }
 
-/** Models whose traces share a file, and how many traces a file has; 0 = all. */
+/** Models whose traces share a file. */
 export interface FileGroup {
   readonly key: string;
+  /** How many traces a file has; 0 = all. */
   readonly tracesMax: number;
+  /** Whether traces have times. */
+  readonly timestamps: boolean;
 }
 
 export class Tracer {
@@ -107,7 +110,8 @@ export class Tracer {
 
   #groupOf(model: string): FileGroup {
     const key = this.#left.has(model) ? model : '';
-    return { key, tracesMax: this.#settings.values(model).logFrequency };
+    const { logFrequency: tracesMax, levels } = this.#settings.values(model);
+    return { key, tracesMax, timestamps: levels.includes('TIMESTAMPS') };
   }
 
   #take(): void {

@@ -28,7 +28,7 @@ export class Traces implements TraceControl {
 
   /** Call before requests arrive. */
   async start(): Promise<void> {
-    if (this.#options.config.on) await this.#made();
+    if (this.#options.config.levels.length > 0) await this.#made();
   }
 
   async settings(model: string): Promise<TraceAnswer> {

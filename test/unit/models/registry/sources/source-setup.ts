@@ -68,6 +68,7 @@ export const CONFIG: SourceConfig = {
     modelsMemoryBytes: 0,
     transition: 'availability',
     labelsForUnavailable: true,
+    namespacing: false,
     loadRetries: 0,
     loadRetryMs: 0,
     loadsAtOnce: 0,

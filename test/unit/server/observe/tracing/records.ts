@@ -32,6 +32,7 @@ export function record(change: Partial<TraceRecord> = {}): TraceRecord {
     batchSpanId: new Uint8Array(0),
     batchRequests: 0,
     batchRows: 0,
+    tensors: [],
     ...change,
   };
 }

@@ -6,7 +6,7 @@ import { ErrorCode, ServalError } from '../../../../../ts/base/errors.js';
 import { TraceSettings } from '../../../../../ts/server/observe/tracing/settings.js';
 
 const START: TraceConfig = {
-  on: false,
+  levels: [],
   rate: 1000,
   count: -1,
   logFrequency: 0,
@@ -29,6 +29,7 @@ const rule = (model: string, on: boolean, rate: number, count: number, own = tru
   on,
   rate,
   count,
+  tensors: false,
 });
 
 const noneLeft = (): number => -1;
@@ -46,7 +47,7 @@ test("answers are Triton's lists and texts", () => {
   const otlp = new TraceSettings({
     ...START,
     mode: 'opentelemetry',
-    on: true,
+    levels: ['TIMESTAMPS'],
     options: { a: 'b' },
   });
   assert.deepEqual(otlp.answer('m', 3), {
@@ -91,6 +92,24 @@ test('a count goes on from what is left where a change says nothing of it', () =
   );
 });
 
+test('the level TENSORS alone and beside TIMESTAMPS; not with spans', () => {
+  const settings = new TraceSettings(START);
+  const both = ['TIMESTAMPS', 'TENSORS'];
+  for (const levels of [['TENSORS'], both]) {
+    const [told] = settings.update('m', { trace_level: levels }, noneLeft);
+    assert.deepEqual([told?.on, told?.tensors], [true, true]);
+    assert.deepEqual(settings.answer('m', -1)['trace_level'], levels);
+  }
+  settings.update('m', { trace_level: ['OFF'] }, noneLeft);
+  assert.deepEqual(settings.answer('m', -1)['trace_level'], ['OFF']);
+  const spans = new TraceSettings({ ...START, mode: 'opentelemetry' });
+  assert.throws(
+    () => spans.update('', { trace_level: both }, noneLeft),
+    /invalid trace setting :spans have no tensor values: TENSORS needs the mode triton$/,
+  );
+  assert.equal(spans.on, false);
+});
+
 test('nothing given changes nothing', () => {
   const settings = new TraceSettings(START);
   assert.deepEqual(settings.update('m', {}, noneLeft), []);
@@ -115,8 +134,9 @@ test('refuses invalid settings and applies none of them', () => {
     [{ trace_count: '-2' }, /^Unable to parse 'trace_count', value is out of range \[ -1, /],
     [{ trace_count: true }, `Unable to parse 'trace_count', got: "true"`],
     [{ trace_level: ['OFF', 'TIMESTAMPS'] }, "Expect only one trace level 'OFF' is specified"],
-    [{ trace_level: ['TENSORS'] }, /Serval does not trace tensor contents$/],
-    [{ trace_level: [1] }, /^trace_level: expected OFF or TIMESTAMPS, got "1"/],
+    [{ trace_level: ['TENSORS', 'OFF'] }, "Expect only one trace level 'OFF' is specified"],
+    [{ trace_level: ['tensors'] }, /^trace_level: expected OFF, TIMESTAMPS or TENSORS, got "ten/],
+    [{ trace_level: [1] }, /^trace_level: expected OFF, TIMESTAMPS or TENSORS, got "1"/],
     [{ trace_rate: '2', colour: 'red' }, /^trace setting "colour": expected one of trace_level, /],
   ] as const) {
     assert.throws(

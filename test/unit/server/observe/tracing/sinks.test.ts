@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import type { Logger } from '../../../../../ts/base/logger.js';
-import type { TraceRecord } from '../../../../../ts/base/generated/engine.js';
+import type { TracedTensor, TraceRecord } from '../../../../../ts/base/generated/engine.js';
 import { FileSink } from '../../../../../ts/server/observe/tracing/file-sink.js';
 import { OtlpSink, type SpanExport } from '../../../../../ts/server/observe/tracing/otlp-sink.js';
 import { tempFolder } from '../../../temp-folder.js';
@@ -97,7 +97,7 @@ function files(context: TestContext) {
 test("one file is Triton's list, and whole after each write", async (context) => {
   const { path } = files(context);
   const { logger } = new Log();
-  const groupOf = () => ({ key: '', tracesMax: 0 });
+  const groupOf = () => ({ key: '', tracesMax: 0, timestamps: true });
   const sink = new FileSink({ path, groupOf, logger });
   sink.write([record({ requestId: 'r"1' }), record({ model: 'n' })]);
   sink.write([record()]);
@@ -118,10 +118,58 @@ test("one file is Triton's list, and whole after each write", async (context) =>
   assert.ok(readFileSync(path, 'utf8').includes('{"name":"COMPUTE_START","ns":9007199254741993}'));
 });
 
+test('writes tensors, with or without times, so that each value can be read back', async (context) => {
+  const { path } = files(context);
+  const { logger } = new Log();
+  const groupOf = (model: string) => ({ key: '', tracesMax: 0, timestamps: model === 'm' });
+  const sink = new FileSink({ path, groupOf, logger });
+  const tensor = (datatype: TracedTensor['datatype'], data: Uint8Array, more = {}) => ({
+    ...{ name: 'x"', output: false, datatype, shape: [2], data, missing: new Uint8Array(0) },
+    ...{ leftOut: false, ...more },
+  });
+  const bytesOf = (elements: ArrayBufferView): Uint8Array => new Uint8Array(elements.buffer);
+  const texts = Buffer.from('\u0002\0\0\0a"\u0001\0\0\0b');
+  const missing = Uint8Array.of(0, 1);
+  const tensors = [
+    tensor('FP32', bytesOf(Float32Array.of(0.1, -0))),
+    tensor('FP64', bytesOf(Float64Array.of(0.1, Infinity)), { output: true }),
+    tensor('INT8', bytesOf(Int8Array.of(-128, 65))),
+    tensor('UINT64', bytesOf(BigUint64Array.of(2n ** 64n - 1n, 0n))),
+    tensor('BOOL', Uint8Array.of(1, 0)),
+    tensor('FP16', bytesOf(Uint16Array.of(0x3c00, 0x7e00))),
+    tensor('BYTES', texts),
+    tensor('INT64', bytesOf(BigInt64Array.of(5n, 6n)), { missing }),
+    tensor('FP32', new Uint8Array(0), { leftOut: true }),
+  ];
+  sink.write([record({ model: 'n', tensors }), record({ tensors: [] })]);
+  await sink.close();
+  const entries = JSON.parse(readFileSync(path, 'utf8')) as readonly {
+    readonly activity?: string;
+    readonly tensor?: Readonly<Record<string, unknown>>;
+  }[];
+  assert.equal(entries.length, 1 + tensors.length + 9, 'the first has no times');
+  assert.deepEqual(
+    entries.slice(1, 1 + tensors.length).map((entry) => entry.tensor?.['data']),
+    [
+      ...['0.1,-0', '0.1,inf', '-128,65', '18446744073709551615,0', '1,0', '1,nan'],
+      ...['"a\\"","b"', '5,null', ''],
+    ],
+  );
+  assert.equal(entries[1]?.activity, 'TENSOR_QUEUE_INPUT');
+  assert.equal(entries[2]?.activity, 'TENSOR_BACKEND_OUTPUT');
+  assert.deepEqual(entries[9]?.tensor, {
+    ...{ name: 'x"', data: '', shape: '2', dtype: 'FP32', left_out: true },
+  });
+});
+
 test('writes a fixed number of traces per file; the rest at the end', async (context) => {
   const { folder, path } = files(context);
   const { logger } = new Log();
-  const groupOf = (model: string) => ({ key: model === 'own' ? 'own' : '', tracesMax: 2 });
+  const groupOf = (model: string) => ({
+    key: model === 'own' ? 'own' : '',
+    tracesMax: 2,
+    timestamps: true,
+  });
   const sink = new FileSink({ path, groupOf, logger });
   sink.write([record(), record({ model: 'own' }), record(), record()]);
   await sink.close();
@@ -141,7 +189,11 @@ test('a file that cannot be written loses traces, with one warning', async (cont
   const { path } = files(context);
   mkdirSync(path);
   const { logger, warnings } = new Log();
-  const sink = new FileSink({ path, groupOf: () => ({ key: '', tracesMax: 0 }), logger });
+  const sink = new FileSink({
+    path,
+    groupOf: () => ({ key: '', tracesMax: 0, timestamps: true }),
+    logger,
+  });
   sink.write(some(2));
   sink.write(some(1));
   await sink.close();

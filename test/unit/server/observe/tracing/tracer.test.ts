@@ -17,7 +17,7 @@ import { Tracer } from '../../../../../ts/server/observe/tracing/tracer.js';
 import { record } from './records.js';
 
 const CONFIG: TraceConfig = {
-  on: true,
+  levels: ['TIMESTAMPS'],
   rate: 5,
   count: -1,
   logFrequency: 0,
@@ -90,7 +90,10 @@ class Rig {
 test('applies configured settings at once, so that listeners read callers', async () => {
   const rig = new Rig();
   assert.deepEqual(rig.rules, [
-    { rules: [{ model: '', own: true, on: true, rate: 5, count: -1 }], parents: true },
+    {
+      rules: [{ model: '', own: true, on: true, rate: 5, count: -1, tensors: false }],
+      parents: true,
+    },
   ]);
   assert.equal(rig.parents, 1);
   assert.equal(rig.opened, 1);
@@ -99,7 +102,7 @@ test('applies configured settings at once, so that listeners read callers', asyn
 });
 
 test('has no sink and reads nothing when it is off', async () => {
-  const rig = new Rig({ on: false });
+  const rig = new Rig({ levels: [] });
   assert.deepEqual([rig.rules.length, rig.opened, rig.parents], [0, 0, 0]);
   assert.deepEqual(rig.tracer.settings('')['trace_level'], ['OFF']);
   assert.deepEqual(rig.lost, []);
@@ -120,7 +123,7 @@ test("Triton's mode takes no caller's context", async () => {
 test('passes records on, reports lost ones, and returns the rest', async () => {
   const rig = new Rig();
   await new Promise(setImmediate);
-  const left = [{ model: '', own: true, on: true, rate: 5, count: 7 }];
+  const left = [{ model: '', own: true, on: true, rate: 5, count: 7, tensors: false }];
   rig.take = { records: [record()], left };
   assert.equal(rig.tracer.settings('')['trace_count'], '7');
   assert.equal(rig.written.length, 1);
