@@ -8,11 +8,8 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
-import {
-  encodeModel,
-  type ElementType,
-  type OnnxNode,
-} from '../../../ts/importers/onnx/builder.js';
+import { encodeModel, type OnnxNode } from '../../../ts/importers/onnx/builder.js';
+import type { ElementType } from '../../../ts/model/datatype.js';
 import { encode, messageTypes, RawClient } from '../../unit/protocols/raw-client.js';
 import { ModelFolders } from '../support/model-folders.js';
 import { infer, put } from '../support/operating.js';

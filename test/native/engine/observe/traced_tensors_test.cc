@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <initializer_list>
+#include <span>
 
 namespace serval {
 namespace {
@@ -12,6 +14,10 @@ TensorSpec tensor_spec(const char* name) {
   TensorSpec spec;
   spec.name = name;
   return spec;
+}
+
+Shape shape_of(std::initializer_list<int64_t> dims) {
+  return Shape(std::span<const int64_t>(dims.begin(), dims.size()));
 }
 
 class TracedTensors : public testing::Test {
@@ -42,11 +48,11 @@ TEST_F(TracedTensors, InputsAndTheRequestedOutputs) {
   const std::array<std::string_view, 2> texts{"", "ab"};
   TensorView text;
   text.dtype = DType::String;
-  text.shape = Shape({2});
+  text.shape = shape_of({2});
   text.strings = texts;
   TensorView none;
   none.dtype = DType::Invalid;
-  decoded_.inputs = {none, view_of(DType::Fp32, floats, Shape({1, 2}))};
+  decoded_.inputs = {none, view_of(DType::Fp32, floats, shape_of({1, 2}))};
   decoded_.outputs = {{.index = 1}};
   const std::array<TensorView, 1> outputs{text};
   trace_tensors(signature_, decoded_, outputs, &trace_);
@@ -66,7 +72,7 @@ TEST_F(TracedTensors, InputsAndTheRequestedOutputs) {
 TEST_F(TracedTensors, RowsWithoutAValueAreMarked) {
   const std::array<int64_t, 3> days{1, 2, 3};
   const std::array<uint8_t, 3> states{0, 1, 0};
-  TensorView column = view_of(DType::Date, days, Shape({3}));
+  TensorView column = view_of(DType::Date, days, shape_of({3}));
   column.states = states.data();
   decoded_.inputs = {column};
   trace_tensors(signature_, decoded_, {}, &trace_);
@@ -78,7 +84,7 @@ TEST_F(TracedTensors, RowsWithoutAValueAreMarked) {
 TEST_F(TracedTensors, ElementsThatHaveNoFormAreLeftOut) {
   const std::array<double, 2> numbers{1, 2};
   const std::array<uint32_t, 2> lengths{0, 2};
-  TensorView ragged = view_of(DType::Fp64, numbers, Shape({2, -1}));
+  TensorView ragged = view_of(DType::Fp64, numbers, shape_of({2, -1}));
   ragged.lengths = lengths.data();
   decoded_.inputs = {ragged};
   trace_tensors(signature_, decoded_, {}, &trace_);
@@ -92,11 +98,11 @@ TEST_F(TracedTensors, ElementsOverTheLimitAreLeftOut) {
   const std::vector<uint8_t> bytes(kTracedBytesMax);
   TensorView large;
   large.dtype = DType::Uint8;
-  large.shape = Shape({static_cast<int64_t>(bytes.size())});
+  large.shape = shape_of({static_cast<int64_t>(bytes.size())});
   large.data = bytes.data();
   large.bytes = bytes.size();
   const std::array<uint8_t, 1> one{7};
-  decoded_.inputs = {large, view_of(DType::Uint8, one, Shape({1}))};
+  decoded_.inputs = {large, view_of(DType::Uint8, one, shape_of({1}))};
   trace_tensors(signature_, decoded_, {}, &trace_);
   ASSERT_EQ(trace_.tensors.size(), 2u);
   EXPECT_FALSE(trace_.tensors[0].left_out);
@@ -105,7 +111,7 @@ TEST_F(TracedTensors, ElementsOverTheLimitAreLeftOut) {
 
 TEST_F(TracedTensors, NothingIsCopiedUnlessItsRuleAsks) {
   const std::array<uint8_t, 1> one{7};
-  decoded_.inputs = {view_of(DType::Uint8, one, Shape({1}))};
+  decoded_.inputs = {view_of(DType::Uint8, one, shape_of({1}))};
   trace_.has_tensors = false;
   trace_tensors(signature_, decoded_, {}, &trace_);
   EXPECT_TRUE(trace_.tensors.empty());
