@@ -50,6 +50,7 @@ const MAKERS = {
     args: [],
   },
   tflite: { variable: 'SERVAL_TFLITE_GOLDENS', script: ['tflite', 'goldens.sh'], args: [] },
+  skops: { variable: 'SERVAL_SKOPS_GOLDENS', script: ['skops', 'goldens.sh'], args: [] },
   ydf: { variable: 'SERVAL_YDF_GOLDENS', script: ['ydf', 'goldens.sh'], args: [] },
   mleap: { variable: 'SERVAL_MLEAP_GOLDENS', script: ['tabular', 'goldens.sh'], args: ['mleap'] },
 } as const;

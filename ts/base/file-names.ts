@@ -19,6 +19,9 @@ export const LITE_EXTENSION = '.tflite';
 /** The file that marks a folder as an MLeap bundle. */
 export const MLEAP_FILE = 'bundle.json';
 
+/** The file in a .skops file that says what its objects are. */
+export const SKOPS_SCHEMA = 'schema.json';
+
 /** Files that every YDF model has; a prefix may be before their names. */
 export const YDF_HEADER = 'header.pb';
 export const YDF_DATA_SPEC = 'data_spec.pb';

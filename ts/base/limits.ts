@@ -218,6 +218,9 @@ export const ARCHIVE_RATIO_FROM_BYTES = 16_777_216;
 export const ARCHIVE_RATIO_MAX = 200;
 /** A booster's file (XGBoost, LightGBM, CatBoost), which is read into memory. */
 export const BOOSTER_BYTES_MAX = 2_147_483_647;
+/** A .skops file, which is read into memory, and its tree of objects. */
+export const SKLEARN_BYTES_MAX = 2_147_483_647;
+export const SKLEARN_SCHEMA_BYTES_MAX = 268_435_456;
 /** Features of a booster: each is a field, and a request's tensors name at most this number. */
 export const BOOSTER_FEATURES_MAX = 16_384;
 /** A tabular model's schema file. */

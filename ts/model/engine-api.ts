@@ -48,7 +48,7 @@ export interface TensorFlowImporterSpec {
 export interface TabularImporterSpec {
   /** `archive`, `booster`: one of several, determined when it is opened. */
   readonly format:
-    | ('spark' | 'mleap' | 'pmml' | 'xgboost' | 'lightgbm' | 'catboost' | 'ydf')
+    | ('spark' | 'mleap' | 'pmml' | 'xgboost' | 'lightgbm' | 'catboost' | 'ydf' | 'sklearn')
     | ('archive' | 'booster');
   /** The schema file of its fields and outputs; "" = the model's own. */
   readonly schema: string;

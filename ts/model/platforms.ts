@@ -9,6 +9,7 @@ export const TABULAR_PLATFORMS = {
   lightgbm: 'lightgbm_booster',
   catboost: 'catboost_booster',
   ydf: 'ydf_model',
+  sklearn: 'sklearn_skops',
 } as const;
 
 /** Platform and backend of models that run other models as their steps. */

@@ -26,7 +26,7 @@ const FOLDERS = {
   config: ['values', { apart: ['observation', 'peers'] }, '.'],
   importers: [
     { apart: ['onnx', 'plan', 'ydf'] },
-    { apart: ['tensorflow', 'spark', 'mleap', 'pmml', 'boosters'] },
+    { apart: ['tensorflow', 'spark', 'mleap', 'pmml', 'boosters', 'sklearn'] },
     'run',
   ],
   models: ['config', { apart: ['placement', 'warmup'] }, 'registry'],

@@ -33,6 +33,7 @@ const FORMATS: Readonly<Record<ImportedFormat, string>> = {
   lightgbm: 'LightGBM model',
   catboost: 'CatBoost model',
   ydf: 'YDF model',
+  sklearn: 'scikit-learn model',
 };
 
 /**

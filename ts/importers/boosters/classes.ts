@@ -5,7 +5,7 @@ import type { Type } from '../plan/generated/plan.js';
 import { addPick } from '../plan/forest.js';
 import type { Booster } from '../plan/xgboost/booster.js';
 import { cast } from '../plan/xgboost/scores.js';
-import { addOutput, LABEL } from './outputs.js';
+import { addOutput, LABEL } from '../plan/outputs.js';
 
 /**
  * The labels that scikit-learn's interface of XGBoost stored before version 2; undefined: classes

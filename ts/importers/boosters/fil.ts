@@ -4,7 +4,7 @@
 import { FIL_OUTPUT, type FilAnswer } from '../../model/booster-answer.js';
 import { call, columnRef, type Expression, type PlanBuilder } from '../plan/builder.js';
 import { cast, float, greatestOf } from '../plan/xgboost/scores.js';
-import { addMatrix } from './outputs.js';
+import { addMatrix } from '../plan/outputs.js';
 
 /** `values`: one number, which may be the probability of class 1, or one for each class. */
 export function addFilOutput(

@@ -5,7 +5,7 @@ import { call, constant, type Expression, type PlanBuilder } from '../plan/build
 import type { Booster } from '../plan/xgboost/booster.js';
 import { cast, float, greatestOf } from '../plan/xgboost/scores.js';
 import { classColumn, classesOf } from './classes.js';
-import { addMatrix, PREDICT } from './outputs.js';
+import { addMatrix, PREDICT } from '../plan/outputs.js';
 
 const PROBABILITIES = 'predict_proba';
 

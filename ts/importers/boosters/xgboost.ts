@@ -29,7 +29,7 @@ import { addClassLabel, classesOf } from './classes.js';
 import { addFilOutput } from './fil.js';
 import type { Lowered } from './lowered.js';
 import { addMlserverOutputs } from './mlserver.js';
-import { addOutput, MARGIN, PREDICT } from './outputs.js';
+import { addOutput, MARGIN, PREDICT } from '../plan/outputs.js';
 import { xgboostFields } from './xgboost-fields.js';
 
 const PLACE = 'booster';

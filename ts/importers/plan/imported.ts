@@ -11,7 +11,7 @@ import { datatypeOfType, shapeOfType, type FullType } from './v2-types.js';
 
 export type ImportedFormat =
   | ('spark' | 'mleap' | 'pmml')
-  | ('xgboost' | 'lightgbm' | 'catboost' | 'ydf');
+  | ('xgboost' | 'lightgbm' | 'catboost' | 'ydf' | 'sklearn');
 
 /** Settings that a model's configuration passes to its importer. */
 export interface TabularSettings {

@@ -197,8 +197,9 @@ function pickleKind(name: string, pickle: Buffer): string {
   if (text.includes('catboost')) return `${start}model.save_model('${stem(name)}.cbm')`;
   if (text.includes('sklearn')) {
     return (
-      `${start}skl2onnx.to_onnx(joblib.load('${name}'), X[:1]).SerializeToString(), written to ` +
-      `${onnx} (X: the training data with float32 numbers: ONNX Runtime lacks float64 kernels of ` +
+      `${start}skops.io.dump(joblib.load('${name}'), '${stem(name)}.skops') if Serval has its ` +
+      `estimators, or skl2onnx.to_onnx(joblib.load('${name}'), X[:1]).SerializeToString(), ` +
+      `written to ${onnx} (X: the training data with float32 numbers: ONNX Runtime lacks float64 kernels of ` +
       'some operators, such as Imputer)'
     );
   }

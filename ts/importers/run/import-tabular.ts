@@ -2,7 +2,7 @@
 // file. Importer's worker thread.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { MLEAP_FILE, ydfPrefix } from '../../base/file-names.js';
+import { MLEAP_FILE, SKOPS_SCHEMA, ydfPrefix } from '../../base/file-names.js';
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import type { TabularRequest } from './importer.js';
 import { PLAN_FILE } from './model-cache.js';
@@ -119,10 +119,12 @@ function formatOf({ names }: ModelFiles, path: string): ImportedFormat {
   if (names.includes(MLEAP_FILE)) return 'mleap';
   if (names.some((name) => name.startsWith(SPARK_METADATA))) return 'spark';
   if (ydfPrefix(names) !== undefined) return 'ydf';
+  if (names.includes(SKOPS_SCHEMA)) return 'sklearn';
   const shown = names.slice(0, 5).join(', ');
   throw new ServalError(
     ErrorCode.ModelInvalid,
     `${path}: expected a model that Spark has saved (metadata/, stages/), an MLeap bundle ` +
-      `(${MLEAP_FILE}, root/) or a YDF model (data_spec.pb, header.pb), got ${names.length} files: ${shown}`,
+      `(${MLEAP_FILE}, root/), a YDF model (data_spec.pb, header.pb) or a .skops file ` +
+      `(${SKOPS_SCHEMA}), got ${names.length} files: ${shown}`,
   );
 }

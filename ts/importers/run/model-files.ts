@@ -52,6 +52,8 @@ const PLATFORMS: Readonly<Record<TabularFormat, string>> = {
 const ONNX_EXTENSION = '.onnx';
 const TENSORRT_EXTENSION = '.plan';
 const PMML_EXTENSION = '.pmml';
+/** Models of scikit-learn that skops has saved. */
+const SKOPS_EXTENSION = '.skops';
 /** PMML by its extension. */
 const XML_EXTENSION = '.xml';
 /** PMML compressed with gzip. */
@@ -154,6 +156,7 @@ export function modelFileOf(name: string): ModelFile | undefined {
   if (extension === '.savedmodel') {
     return { format: 'tensorflow', platform: SAVED_MODEL_PLATFORM, name };
   }
+  if (extension === SKOPS_EXTENSION) return tabularFile('sklearn', name);
   if (extension === PMML_EXTENSION || extension === XML_EXTENSION) return tabularFile('pmml', name);
   if (PMML_GZIP_EXTENSIONS.some((one) => one === modelExtension(name))) {
     return tabularFile('pmml', name);
@@ -195,6 +198,7 @@ export function findModelFile(
   if (names.includes(wanted)) {
     if (told !== undefined) return tabularFile(told, wanted);
     if (platform === TENSORRT_PLATFORM) return tensorRtFile(wanted);
+    if (extname(wanted) === SKOPS_EXTENSION) return tabularFile('sklearn', wanted);
     if (platform === ANY_BOOSTER || NAMED_BOOSTER_EXTENSIONS.has(extname(wanted))) {
       return boosterFile(wanted);
     }
@@ -238,6 +242,8 @@ function findTabular(
   const documents = names.filter(isPmml);
   const [document] = documents;
   if (document !== undefined && documents.length === 1) return tabularFile('pmml', document);
+  const skops = oneModel(names.filter((name) => extname(name) === SKOPS_EXTENSION));
+  if (skops !== undefined) return tabularFile('sklearn', skops);
   const others = names.filter((name) => !name.startsWith('.') && !NO_MODELS.has(name));
   const candidates = others.filter((name) => {
     const format = modelFileOf(name)?.format;
@@ -251,10 +257,15 @@ function findTabular(
 
 /** A booster by an extension that nothing else has, or one that is named "model". */
 function findBooster(names: readonly string[]): ModelFile | undefined {
-  const found = names.filter(isBooster);
-  const named = found.filter((name) => stemOf(name) === MODEL_STEM);
-  const [one, other] = named.length === 1 ? named : found;
-  return one === undefined || other !== undefined ? undefined : tabularFile('booster', one);
+  const one = oneModel(names.filter(isBooster));
+  return one === undefined ? undefined : tabularFile('booster', one);
+}
+
+/** The only name, or the one that is named "model". */
+function oneModel(names: readonly string[]): string | undefined {
+  const named = names.filter((name) => stemOf(name) === MODEL_STEM);
+  const [one, other] = named.length === 1 ? named : names;
+  return other === undefined ? one : undefined;
 }
 
 /** A model's name, from its file's name. */

@@ -19,5 +19,10 @@ export const TABULAR_IMPORTERS: TabularImporters = {
     return (path, settings, opened) =>
       opened === undefined ? importYdf(path, settings) : lowerYdf(path, opened, settings);
   },
+  sklearn: async () => {
+    const { importSklearn, lowerSklearn } = await import('../sklearn/index.js');
+    return (path, settings, opened) =>
+      opened === undefined ? importSklearn(path, settings) : lowerSklearn(path, opened, settings);
+  },
   pmml: async () => (await import('../pmml/index.js')).importPmml,
 };

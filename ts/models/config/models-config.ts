@@ -32,6 +32,7 @@ export const MODEL_PLATFORMS = [
   'lightgbm',
   'catboost',
   'ydf',
+  'sklearn',
 ];
 
 /**

@@ -150,6 +150,7 @@ const MODEL_FILES: Readonly<Record<string, string>> = {
   [TABULAR_PLATFORMS.lightgbm]: 'model.txt',
   [TABULAR_PLATFORMS.catboost]: 'model.cbm',
   [TABULAR_PLATFORMS.ydf]: 'model',
+  [TABULAR_PLATFORMS.sklearn]: 'model.skops',
 };
 
 /**

@@ -98,6 +98,9 @@ test('finds tabular models under their own names', () => {
   assert.equal(tabular(ydf.map((name) => `mine_${name}`)), 'ydf [ydf_model] ""');
   assert.equal(tabular([...ydf, 'b_header.pb', 'b_data_spec.pb']), 'none', 'which of the two?');
   assert.equal(tabular(['iris.pmml', 'readme.md']), 'pmml [pmml_xml] "iris.pmml"');
+  assert.equal(tabular(['a.skops', 'readme.md']), 'sklearn [sklearn_skops] "a.skops"');
+  assert.equal(tabular(['a.skops', 'model.skops']), 'sklearn [sklearn_skops] "model.skops"');
+  assert.equal(tabular(['a.skops', 'b.skops']), 'none', 'which of the two?');
   assert.equal(tabular(['a.pmml', 'b.pmml']), 'none', 'which of the two?');
   assert.equal(tabular(['iris.pmml.gz', 'readme.md']), 'pmml [pmml_xml] "iris.pmml.gz"');
   assert.equal(tabular(['a.pmml', 'b.pmml.gz']), 'none', 'which of the two?');

@@ -22,6 +22,14 @@ test('name, version and file', () => {
   }
 });
 
+test('the file of scikit-learn may be one of skops', () => {
+  const implementation = 'mlserver_sklearn.SKLearnModel';
+  const { settings, isPython } = read({ implementation, parameters: { uri: './model.skops' } });
+  assert.deepEqual([settings?.file, isPython], ['model.skops', false]);
+  const pickle = read({ implementation, parameters: { uri: 'model.joblib' } });
+  assert.deepEqual([pickle.settings, pickle.isPython], [undefined, true]);
+});
+
 test('settings without effect, and unknown ones, are named', () => {
   const inputs = [{ name: 'x', datatype: 'FP32', shape: [-1, 4] }];
   const parameters = { version: 'v0.1.0', content_type: 'np', extras: {} };

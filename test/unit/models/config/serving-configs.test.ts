@@ -119,7 +119,7 @@ test('models.config: what an entry may not say', () => {
       'model_platform: "onix"',
       'model_platform: expected one of tensorflow, onnx, ' +
         'onnxruntime_onnx, onnx_onnxv1, tensorrt_plan, pmml, mleap, spark, xgboost, lightgbm, ' +
-        'catboost, ydf, got "onix"; did you mean "onnx"?',
+        'catboost, ydf, sklearn, got "onix"; did you mean "onnx"?',
     ],
     [
       'model_platform: "onnx" model_type: TENSORFLOW',

@@ -118,6 +118,7 @@ test('backends and platforms', () => {
       '1:11: platform: expected onnxruntime_onnx or onnx_onnxv1 or tensorflow_savedmodel or ' +
         'tensorflow_graphdef or spark_pipelinemodel or mleap_bundle or pmml_xml or ' +
         'xgboost_booster or lightgbm_booster or catboost_booster or ydf_model or ' +
+        'sklearn_skops or ' +
         'tensorrt_plan or ensemble, ' +
         'got "tensorrt_plans"',
     ],

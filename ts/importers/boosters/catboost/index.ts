@@ -10,7 +10,7 @@ import { greatestOf } from '../../plan/xgboost/scores.js';
 import { addClassLabel } from '../classes.js';
 import { exponential, logistic, softmaxOf } from '../functions.js';
 import type { Lowered } from '../lowered.js';
-import { addOutput, MARGIN, PREDICT } from '../outputs.js';
+import { addOutput, MARGIN, PREDICT } from '../../plan/outputs.js';
 import { readCbm } from './cbm.js';
 import { readDocument } from './document.js';
 import { catboostFields } from './fields.js';

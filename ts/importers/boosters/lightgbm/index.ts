@@ -10,7 +10,7 @@ import { addClassLabel } from '../classes.js';
 import { addFilOutput } from '../fil.js';
 import { exponential, logistic, softmaxOf } from '../functions.js';
 import type { Lowered } from '../lowered.js';
-import { addMatrix, addOutput, MARGIN, PREDICT } from '../outputs.js';
+import { addMatrix, addOutput, MARGIN, PREDICT } from '../../plan/outputs.js';
 import { lightgbmFields } from './fields.js';
 import { linearScore } from './linear.js';
 import { type LightgbmModel, readLightgbm } from './text.js';

@@ -13,7 +13,7 @@ import {
 import { cast, float, greatestOf } from '../../plan/xgboost/scores.js';
 import { addClassLabel } from '../classes.js';
 import { exponential } from '../functions.js';
-import { addOutput, MARGIN, PREDICT } from '../outputs.js';
+import { addOutput, MARGIN, PREDICT } from '../../plan/outputs.js';
 import type { Ensemble } from '../../ydf/ensemble.js';
 import { averagePathLength } from '../../ydf/leaves.js';
 import { linkOf, POISSON_MAX } from '../../ydf/link.js';

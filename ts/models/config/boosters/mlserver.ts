@@ -1,6 +1,7 @@
-// Reads MLServer's model-settings.json: the name, version and file of a booster, and what of it has
-// no effect. Control plane; pure. Source: MLServer's mlserver/settings.py, mlserver/utils.py,
-// mlserver/repository/load.py, runtimes/xgboost, runtimes/lightgbm.
+// Reads MLServer's model-settings.json: the name, version and file of a booster or of a .skops
+// file, and settings without effect. Control plane; pure. Source: MLServer's mlserver/settings.py,
+// mlserver/utils.py, mlserver/repository/load.py, runtimes/xgboost, runtimes/lightgbm,
+// runtimes/sklearn.
 import { echo, meant, visible } from '../../../base/text.js';
 
 export const MODEL_SETTINGS_FILE = 'model-settings.json';
@@ -31,6 +32,12 @@ const BOOSTERS: ReadonlySet<string> = new Set([
   'mlserver_lightgbm.LightGBMModel',
   'mlserver_lightgbm.lightgbm.LightGBMModel',
 ]);
+/** Its models run in Python, except those that skops has saved. */
+const SKLEARN: ReadonlySet<string> = new Set([
+  'mlserver_sklearn.SKLearnModel',
+  'mlserver_sklearn.sklearn.SKLearnModel',
+]);
+const SKOPS_FILE = /\.skops$/;
 const BATCHES = "requests are batched as Serval's own settings say";
 const IN_PYTHON = 'no Python runs';
 const SHOWN = "metadata is the model's";
@@ -68,7 +75,8 @@ export function readModelSettings(text: string, path: string): ReadSettings {
     noteOthers(root, READ, NO_EFFECT, `${path}: `, notes);
     noteOthers(parameters, PARAMETERS_READ, PARAMETERS_NO_EFFECT, `${path}: parameters.`, notes);
     const implementation = textOf(root, 'implementation');
-    if (!BOOSTERS.has(implementation)) {
+    const isSkops = SKLEARN.has(implementation) && SKOPS_FILE.test(textOf(parameters, 'uri'));
+    if (!BOOSTERS.has(implementation) && !isSkops) {
       const known = 'mlserver_xgboost.XGBoostModel or mlserver_lightgbm.LightGBMModel';
       const problem = `${path}: implementation: expected ${known}, got ${echo(implementation)}`;
       return { settings: undefined, problem, isPython: implementation !== '', notes };

@@ -35,11 +35,12 @@ const PLATFORMS_OF: Readonly<Record<ModelFormat, readonly string[]>> = {
   lightgbm: ['lightgbm', TABULAR_PLATFORMS.lightgbm],
   catboost: ['catboost', TABULAR_PLATFORMS.catboost],
   ydf: ['ydf', TABULAR_PLATFORMS.ydf],
+  sklearn: ['sklearn', TABULAR_PLATFORMS.sklearn],
   plan: ['tensorrt', TENSORRT_PLATFORM],
   // The load finds out which of them it is.
   archive: [
     ...['spark', TABULAR_PLATFORMS.spark, 'mleap', TABULAR_PLATFORMS.mleap],
-    ...['ydf', TABULAR_PLATFORMS.ydf],
+    ...['ydf', TABULAR_PLATFORMS.ydf, 'sklearn', TABULAR_PLATFORMS.sklearn],
   ],
   booster: [
     ...['xgboost', TABULAR_PLATFORMS.xgboost, 'lightgbm', TABULAR_PLATFORMS.lightgbm],

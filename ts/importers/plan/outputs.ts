@@ -1,6 +1,6 @@
-// The outputs that all boosters have. Importer's worker thread; pure.
-import { call, type Expression, type PlanBuilder } from '../plan/builder.js';
-import type { Type } from '../plan/generated/plan.js';
+// Outputs that several formats have. Importer's worker thread; pure.
+import { call, type Expression, type PlanBuilder } from './builder.js';
+import type { Type } from './generated/plan.js';
 
 /** The result of the library's own predict(). */
 export const PREDICT = 'predict';
