@@ -3,6 +3,7 @@
 
 const TYPES = {
   bool: 'bool',
+  double: 'double',
   ubyte: 'uint8_t',
   int: 'int32_t',
   uint: 'uint32_t',

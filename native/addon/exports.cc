@@ -8,6 +8,7 @@
 
 #include "addon/absent_models.h"
 #include "addon/attach_options.h"
+#include "addon/callers.h"
 #include "addon/control.h"
 #include "addon/export.h"
 #include "addon/file_lock.h"
@@ -455,6 +456,9 @@ constexpr Export kExports[] = {
     exported<"unload", Unload>(),
     exported<"warmUp", WarmUp>(),
     exported<"publishRoutes", PublishRoutes>(),
+    // callers with limits
+    exported<"publishCallers", PublishCallers>(),
+    exported<"setCaller", SetCaller>(),
     // models that are served but not loaded
     exported<"reserveModel", ReserveModel>(),
     exported<"putModel", PutModel>(),

@@ -241,6 +241,9 @@ CallAccess read_call_access(const Napi::Value& value, bool& ok) {
     check.bearer = one.boolean("bearer");
     check.allowed = one.digests("allowed");
     check.others = one.digests("others");
+    one.each("callers", [&](const Napi::Value& caller) {
+      check.callers.push_back(static_cast<uint32_t>(one.number_of(caller)));
+    });
     out.checks.push_back(std::move(check));
   });
   out.missing = read_refusal(from.child("missing"));

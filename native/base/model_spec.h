@@ -61,6 +61,7 @@ struct ModelSpec {
   std::vector<EnsembleStep> ensemble;  // the steps of an ensemble
   Signature ensemble_signature;
   std::optional<SequenceSpec> sequence;  // its requests are parts of sequences
+  LimitSpec limits;                      // of its requests, over all versions
 };
 
 }  // namespace serval

@@ -45,19 +45,21 @@ uint64_t AcceptedKeys::mark_of(uint64_t check, std::string_view text) const {
   return mixed(mark, bytes);
 }
 
-bool AcceptedKeys::has(uint64_t check, std::string_view text) const {
-  if (kept_.empty() || text.size() > kAcceptedKeyBytesMax) return false;
+std::optional<uint32_t> AcceptedKeys::find(uint64_t check, std::string_view text) const {
+  if (kept_.empty() || text.size() > kAcceptedKeyBytesMax) return std::nullopt;
   const auto found = kept_.find(mark_of(check, text));
-  if (found == kept_.end() || found->second.text.size() != text.size()) return false;
+  if (found == kept_.end() || found->second.text.size() != text.size()) {
+    return std::nullopt;
+  }
   const char* kept = found->second.text.data();
   unsigned different = found->second.check == check ? 0 : 1;
   for (size_t i = 0; i < text.size(); ++i) {
     different |= static_cast<unsigned char>(kept[i] ^ text[i]);
   }
-  return different == 0;
+  return different == 0 ? std::optional<uint32_t>(found->second.caller) : std::nullopt;
 }
 
-void AcceptedKeys::add(uint64_t check, std::string_view text) {
+void AcceptedKeys::add(uint64_t check, std::string_view text, uint32_t caller) {
   if (text.empty() || text.size() > kAcceptedKeyBytesMax) return;
   if (seed_ == 0) seed_ = new_seed();
   const uint64_t mark = mark_of(check, text);
@@ -68,7 +70,7 @@ void AcceptedKeys::add(uint64_t check, std::string_view text) {
   }
   Accepted& one = kept_[mark];
   wipe(one.text);
-  one = {check, std::string(text)};
+  one = {check, std::string(text), caller};
 }
 
 void AcceptedKeys::clear() {

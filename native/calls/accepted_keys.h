@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -22,10 +23,12 @@ class AcceptedKeys {
   AcceptedKeys& operator=(const AcceptedKeys&) = delete;
   ~AcceptedKeys() { clear(); }
 
-  // Whether that check accepted `text`. Compares every byte, wherever the first difference is.
-  bool has(uint64_t check, std::string_view text) const;
-  // Adds a credential that was verified. One that is too long is not kept.
-  void add(uint64_t check, std::string_view text);
+  // The caller with the credential `text`, if that check accepted it. Compares every byte, wherever
+  // the first difference is.
+  std::optional<uint32_t> find(uint64_t check, std::string_view text) const;
+  // Adds a credential that was verified. One that is too long is not kept. `caller`: its number in
+  // the engine's CallerTable, 0 = a caller without limits.
+  void add(uint64_t check, std::string_view text, uint32_t caller = 0);
   void clear();
   size_t size() const { return kept_.size(); }
 
@@ -33,6 +36,7 @@ class AcceptedKeys {
   struct Accepted {
     uint64_t check = 0;
     std::string text;
+    uint32_t caller = 0;
   };
   uint64_t mark_of(uint64_t check, std::string_view text) const;
   static void wipe(std::string& text);

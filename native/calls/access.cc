@@ -29,17 +29,18 @@ std::string_view bearer_token(std::string_view value) {
   return plain ? token : std::string_view();
 }
 
-// Compares all bytes of all digests, so that the time says nothing about which one matches.
-bool is_among(const Digest& digest, const std::vector<Digest>& digests) {
-  bool found = false;
-  for (const Digest& one : digests) {
+// The place of the digest, counted from 1; 0 = it is not there. Compares all bytes of all digests,
+// so that the time says nothing about which one matches.
+size_t place_of(const Digest& digest, const std::vector<Digest>& digests) {
+  size_t place = 0;
+  for (size_t at = 0; at < digests.size(); ++at) {
     unsigned different = 0;
     for (size_t i = 0; i < digest.size(); ++i) {
-      different |= static_cast<unsigned>(digest[i] ^ one[i]);
+      different |= static_cast<unsigned>(digest[i] ^ digests[at][i]);
     }
-    found |= different == 0;
+    place |= different == 0 ? at + 1 : 0;
   }
-  return found;
+  return place;
 }
 
 std::string_view header_of(const Call& call, std::string_view name) {
@@ -86,13 +87,13 @@ Digest AccessRules::digest_of(std::string_view text) const {
   return digest;
 }
 
-const AccessRefusal* AccessRules::judge(const Call& call, AcceptedKeys& accepted) const {
-  if (call.method() >= of_method_.size()) return &unlisted_;
+AccessJudgement AccessRules::judge(const Call& call, AcceptedKeys& accepted) const {
+  if (call.method() >= of_method_.size()) return {&unlisted_, 0};
   const uint32_t index = of_method_[call.method()];
   const CallAccess& access = accesses_[index];
-  if (access.open_to == CallAccess::OpenTo::All) return nullptr;
+  if (access.open_to == CallAccess::OpenTo::All) return {};
   if (access.open_to == CallAccess::OpenTo::Local && call.is_local() && !came_by_proxy(call)) {
-    return nullptr;
+    return {};
   }
   const AccessRefusal* outcome = &access.missing;
   uint64_t place = uint64_t{index} << 32;
@@ -100,20 +101,23 @@ const AccessRefusal* AccessRules::judge(const Call& call, AcceptedKeys& accepted
     const uint64_t here = place++;
     const std::string_view value = header_of(call, check.header);
     if (value.empty()) continue;
-    if (accepted.has(here, value)) return nullptr;
+    if (const std::optional<uint32_t> caller = accepted.find(here, value); caller.has_value()) {
+      return {nullptr, *caller};
+    }
     if (outcome == &access.missing) outcome = &access.unknown;
     const std::string_view credential = check.bearer ? bearer_token(value) : value;
     if (credential.empty()) continue;
     const Digest digest = digest_of(credential);
-    const bool may = is_among(digest, check.allowed);
-    const bool known = is_among(digest, check.others);
-    if (may) {
-      accepted.add(here, value);
-      return nullptr;
+    const size_t may = place_of(digest, check.allowed);
+    const bool known = place_of(digest, check.others) != 0;
+    if (may != 0) {
+      const uint32_t caller = may <= check.callers.size() ? check.callers[may - 1] : 0;
+      accepted.add(here, value, caller);
+      return {nullptr, caller};
     }
     if (known) outcome = &access.forbidden;
   }
-  return outcome;
+  return {outcome, 0};
 }
 
 void AccessSource::publish(std::shared_ptr<const AccessRules> rules) {
@@ -127,14 +131,14 @@ std::shared_ptr<const AccessRules> AccessSource::rules() const {
   return rules_;
 }
 
-const AccessRefusal* AccessView::judge(const AccessSource& source, const Call& call) {
+AccessJudgement AccessView::judge(const AccessSource& source, const Call& call) {
   const uint64_t version = source.version();
   if (version != seen_) {
     seen_ = version;
     rules_ = source.rules();
     accepted_.clear();
   }
-  return rules_ == nullptr ? nullptr : rules_->judge(call, accepted_);
+  return rules_ == nullptr ? AccessJudgement() : rules_->judge(call, accepted_);
 }
 
 }  // namespace serval

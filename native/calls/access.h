@@ -31,11 +31,19 @@ struct CredentialCheck {
   bool bearer = false;  // after "Bearer ", else the whole value
   std::vector<Digest> allowed;
   std::vector<Digest> others;  // known, but not valid for this call
+  // of each allowed one, its number in the engine's CallerTable, 0 = none
+  std::vector<uint32_t> callers = {};
 };
 
 struct AccessRefusal {
   int code = 0;
   std::string text;
+};
+
+// Why a call is refused, or whose it is.
+struct AccessJudgement {
+  const AccessRefusal* refusal = nullptr;  // null: it is allowed
+  uint32_t caller = 0;                     // number in the CallerTable, 0 = no limits
 };
 
 // The access rules of one kind of call.
@@ -54,9 +62,9 @@ class AccessRules {
   // out of range; the errors of OpenSsl::find(), if digests have to be compared.
   static Result<std::shared_ptr<const AccessRules>> make(std::vector<CallAccess> accesses,
                                                          std::vector<uint32_t> of_method);
-  // The reason to refuse a call that begins; null: it is allowed. A method that the rules do not
-  // know is refused. `accepted`: credentials that these rules accepted before.
-  const AccessRefusal* judge(const Call& call, AcceptedKeys& accepted) const;
+  // Judges a call that begins. A method that the rules do not know is refused. `accepted`:
+  // credentials that these rules accepted before.
+  AccessJudgement judge(const Call& call, AcceptedKeys& accepted) const;
 
  private:
   Digest digest_of(std::string_view text) const;
@@ -88,7 +96,7 @@ class AccessView {
   // Whether judge() would switch to newer rules.
   bool is_stale(const AccessSource& source) const { return source.version() != seen_; }
   // AccessRules::judge() of the newest rules; the refusal is valid until the next call.
-  const AccessRefusal* judge(const AccessSource& source, const Call& call);
+  AccessJudgement judge(const AccessSource& source, const Call& call);
 
  private:
   std::shared_ptr<const AccessRules> rules_;

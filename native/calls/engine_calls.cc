@@ -45,7 +45,9 @@ EngineCalls::EngineCalls(CallThread& thread, std::shared_ptr<Engine> engine,
 
 void EngineCalls::begin(Call& call) {
   // Checked first: a refused caller can send no message and opens nothing.
-  if (const AccessRefusal* refusal = access_.judge(bridge_.access(), call); refusal != nullptr) {
+  const auto [refusal, caller] = access_.judge(bridge_.access(), call);
+  call.caller = caller;
+  if (refusal != nullptr) {
     if (engine() != nullptr) engine()->server_stats().add(ServerValue::RefusedAccess, 1);
     finish(call, refusal->code, refusal->text);
     return;
@@ -93,6 +95,7 @@ Answer EngineCalls::ask(Call& call, Received message, bool first) {
     const LoadFormat format = load_format(call.metadata_value(kLoadFormatHeader));
     if (format != LoadFormat::None) call.add_initial_metadata(kLoadHeader, load_report(format));
   }
+  lane_->set_caller(call.caller);
   const Answer answered =
       lane_->infer_message(protocol, message.bytes, timeout_us(call), message.owned);
   TraceId trace_id;
@@ -132,6 +135,8 @@ void EngineCalls::answer(Call& call, Request& out, ErrorCode code) {
   call.word = 0;
   if (code == ErrorCode::Ok) {
     if (call.send(out.response)) call.finish({});
+  } else if (code == ErrorCode::LimitReached) {
+    fail(call, code, text_of(out.response.bytes().subspan(out.json_bytes_out)));
   } else if (out.json_bytes_out > 0) {
     const std::optional<MissingWords> words = words_here(call, out);
     if (words.has_value()) fail(call, code, words->text);
@@ -182,8 +187,8 @@ bool EngineCalls::reply_here(Call& call, Request& out) const {
 // Asks JavaScript, which has the registry's snapshot, for the error text of names that only the
 // registry can explain.
 void EngineCalls::explain(Call& call, const Request& out, ErrorCode code) {
-  const std::array<uint32_t, 2> head{static_cast<uint32_t>(code),
-                                     static_cast<uint32_t>(out.json_bytes_out)};
+  const std::array<uint32_t, 3> head{static_cast<uint32_t>(code),
+                                     static_cast<uint32_t>(out.json_bytes_out), call.caller};
   if (bridge_.push(ListenerEvent::Explain, thread_.index(), call.id(), call.method(),
                    {Bridge::words_of(head), out.response.bytes()})) {
     return;
@@ -274,7 +279,8 @@ void EngineCalls::end_revoked() {
   for (const uint64_t id : calls) {
     Call* call = thread_.find(id);
     if (call == nullptr) continue;
-    const AccessRefusal* refusal = access_.judge(bridge_.access(), *call);
+    const auto [refusal, caller] = access_.judge(bridge_.access(), *call);
+    call->caller = caller;
     if (refusal == nullptr) {
       streams_.push_back(id);
       continue;
@@ -312,7 +318,10 @@ void EngineCalls::completed(const Waiting& waiting, Request& request) {
 void EngineCalls::open(Call& call) {
   const double deadline = deadline_ms(call);
   if (method_of(call).streams) forwarded_.emplace(call.id(), Forwarded{});
-  forward(call, ListenerEvent::Open, call.method(), Bridge::words_of(deadline));
+  std::array<uint8_t, sizeof deadline + sizeof call.caller> payload{};
+  std::memcpy(payload.data(), &deadline, sizeof deadline);
+  std::memcpy(payload.data() + sizeof deadline, &call.caller, sizeof call.caller);
+  forward(call, ListenerEvent::Open, call.method(), payload);
 }
 
 void EngineCalls::forward(Call& call, ListenerEvent kind, uint32_t value,

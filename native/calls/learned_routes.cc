@@ -37,7 +37,7 @@ bool take_text(std::string_view& rest, std::string_view& out) {
 
 bool LearnedRoutes::learn(const RouteGenerations& now, uint32_t value,
                           std::span<const uint8_t> rule) {
-  std::array<uint32_t, 5> numbers{};  // kind, number, whole, part, generation of the part
+  std::array<uint32_t, 6> numbers{};  // kind, number, whole, part, its generation, caller
   if (rule.size() < sizeof numbers) return false;
   std::memcpy(numbers.data(), rule.data(), sizeof numbers);
   const uint32_t whole = now.whole();
@@ -81,7 +81,7 @@ bool LearnedRoutes::learn(const RouteGenerations& now, uint32_t value,
   const auto known = std::find(headers.begin(), headers.end(), key_header);
   const auto index = static_cast<uint64_t>(known - headers.begin());
   if (known == headers.end()) headers.emplace_back(key_header);
-  accepted_.add(index << kHeaderShift | route.number, key_value);
+  accepted_.add(index << kHeaderShift | route.number, key_value, numbers[5]);
   return true;
 }
 
@@ -92,10 +92,14 @@ void LearnedRoutes::forget(uint32_t whole) {
   accepted_.clear();
 }
 
-bool LearnedRoutes::lets_in(const LearnedRoute& route, const HttpRequest& request) const {
+bool LearnedRoutes::lets_in(const LearnedRoute& route, const HttpRequest& request,
+                            uint32_t& caller) const {
   for (size_t i = 0; i < route.key_headers.size(); ++i) {
     const std::string_view value = only_header(request, route.key_headers[i]);
-    if (!value.empty() && accepted_.has(uint64_t{i} << kHeaderShift | route.number, value)) {
+    if (value.empty()) continue;
+    const auto found = accepted_.find(uint64_t{i} << kHeaderShift | route.number, value);
+    if (found.has_value()) {
+      caller = *found;
       return true;
     }
   }
@@ -113,7 +117,9 @@ void LearnedRoutes::set_key(std::string& out, std::string_view method, std::stri
 }
 
 // Hot path: route.
-const LearnedRoute* LearnedRoutes::find(const RouteGenerations& now, const HttpRequest& request) {
+const LearnedRoute* LearnedRoutes::find(const RouteGenerations& now, const HttpRequest& request,
+                                        uint32_t& caller) {
+  caller = 0;
   forget(now.whole());
   if (routes_.empty() || !request.query().empty()) return nullptr;
   set_key(key_, request.method(), request.path(), request.header("host"));
@@ -126,7 +132,7 @@ const LearnedRoute* LearnedRoutes::find(const RouteGenerations& now, const HttpR
   }
   // JavaScript decides which responses pages of other origins may read.
   if (route.added != nullptr && !request.header("origin").empty()) return nullptr;
-  return lets_in(route, request) ? &route : nullptr;
+  return lets_in(route, request, caller) ? &route : nullptr;
 }
 
 }  // namespace serval

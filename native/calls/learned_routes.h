@@ -49,7 +49,9 @@ class LearnedRoutes {
   bool learn(const RouteGenerations& now, uint32_t value, std::span<const uint8_t> rule);
   // Null if JavaScript has to answer, because no rule applies or the request has to be refused.
   // Drops rules of other generations.
-  const LearnedRoute* find(const RouteGenerations& now, const HttpRequest& request);
+  // `caller`: becomes the number of the caller with the key, 0 = none.
+  const LearnedRoute* find(const RouteGenerations& now, const HttpRequest& request,
+                           uint32_t& caller);
 
  private:
   static constexpr size_t kRoutesMax = 65'536;
@@ -58,7 +60,7 @@ class LearnedRoutes {
                       std::string_view host);
 
   std::unordered_map<std::string, LearnedRoute> routes_;  // by method, path and Host
-  bool lets_in(const LearnedRoute& route, const HttpRequest& request) const;
+  bool lets_in(const LearnedRoute& route, const HttpRequest& request, uint32_t& caller) const;
 
   AcceptedKeys accepted_;  // accepted keys, by route and header
   std::string key_;        // key of the current lookup

@@ -41,13 +41,14 @@ RestCalls::RestCalls(CallThread& thread, std::shared_ptr<Engine> engine,
 
 // Hot path: receive.
 void RestCalls::begin(HttpRequest& request) {
-  const LearnedRoute* route = routes_.find(bridge_.route_generations(), request);
+  uint32_t caller = 0;
+  const LearnedRoute* route = routes_.find(bridge_.route_generations(), request, caller);
   if (route != nullptr && route->answer != nullptr) {
     give(request, *route);
     return;
   }
   if (request.method() == "POST") note_load_format(request);
-  if (route == nullptr || !begin_inference(request, *route)) {
+  if (route == nullptr || !begin_inference(request, *route, caller)) {
     open(request);
     return;
   }
@@ -67,7 +68,7 @@ void RestCalls::give(HttpRequest& request, const LearnedRoute& route) {
 }
 
 // False: JavaScript has to refuse it.
-bool RestCalls::begin_inference(HttpRequest& request, const LearnedRoute& route) {
+bool RestCalls::begin_inference(HttpRequest& request, const LearnedRoute& route, uint32_t caller) {
   if (request.stated_bytes() > lane_->settings().body_bytes_max) return false;
   AskedCodings codings;
   if (!read_codings(request, route.protocol == Protocol::V2Rest, codings)) return false;
@@ -88,6 +89,7 @@ bool RestCalls::begin_inference(HttpRequest& request, const LearnedRoute& route)
   asked.protocol = route.protocol;
   asked.handle = route.handle;
   asked.route = route.number;
+  asked.caller = caller;
   asked.json_bytes = json_bytes;
   asked.ticket = 0;
   asked.codings = codings;
@@ -118,6 +120,7 @@ void RestCalls::infer(HttpRequest& request, Inference& asked, std::span<const ui
   if (!asked.trace_parent.empty()) {
     lane_->traces().set_parent(asked.trace_parent, asked.trace_state);
   }
+  lane_->set_caller(asked.caller);
   if (whole) {
     settle(request, asked, lane_->infer(asked.protocol, asked.handle, bytes, asked.json_bytes));
     return;

@@ -41,6 +41,7 @@ class RestCalls final : public HttpHandler, private LaneCalls {
     Protocol protocol = Protocol::V1Predict;
     uint32_t handle = 0;
     uint32_t route = 0;
+    uint32_t caller = 0;      // number in the CallerTable; 0 = none
     int64_t json_bytes = -1;  // Inference-Header-Content-Length; -1 = absent
     uint32_t ticket = 0;      // of its open body, or of its slot in the engine
     AskedCodings codings;
@@ -55,7 +56,7 @@ class RestCalls final : public HttpHandler, private LaneCalls {
     return static_cast<Inference*>(request.state);
   }
   static void give(HttpRequest& request, const LearnedRoute& route);
-  bool begin_inference(HttpRequest& request, const LearnedRoute& route);
+  bool begin_inference(HttpRequest& request, const LearnedRoute& route, uint32_t caller);
   void infer(HttpRequest& request, Inference& asked, std::span<const uint8_t> bytes, bool last);
   bool open_body(HttpRequest& request, Inference& asked);
   bool append(HttpRequest& request, Inference& asked, std::span<const uint8_t> bytes);

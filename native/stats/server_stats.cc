@@ -49,6 +49,7 @@ constexpr std::array<Row, kServerValues> kRows = {{
     {"refused_not_ready", kRefused, R"(reason="not_ready")"},
     {"refused_malformed", kRefused, R"(reason="malformed")"},
     {"refused_access", kRefused, R"(reason="access")"},
+    {"refused_limit", kRefused, R"(reason="limit")"},
     {"refused_other", kRefused, R"(reason="other")"},
     {"connections_http", kConnections, R"(listener="http")"},
     {"connections_grpc", kConnections, R"(listener="grpc")"},
@@ -82,6 +83,7 @@ ServerValue reason_of(ErrorCode code) {
     case ErrorCode::ModelNotReady: return ServerValue::RefusedNotReady;
     case ErrorCode::MalformedBody:
     case ErrorCode::InvalidArgument: return ServerValue::RefusedMalformed;
+    case ErrorCode::LimitReached: return ServerValue::RefusedLimit;
     default: return ServerValue::RefusedOther;
   }
 }

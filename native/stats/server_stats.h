@@ -24,6 +24,7 @@ enum class ServerValue : uint8_t {
   RefusedNotReady,
   RefusedMalformed,
   RefusedAccess,
+  RefusedLimit,
   RefusedOther,
   ConnectionsHttp,
   ConnectionsGrpc,

@@ -55,6 +55,7 @@ class Call : public NumberedCall {
   // For the handler; the transport never reads it.
   void* state = nullptr;
   uint64_t word = 0;
+  uint32_t caller = 0;  // number of the caller in the engine's CallerTable
 
   // Sent with the first message, or with the status if that is sent first.
   virtual void add_initial_metadata(std::string_view name, std::string_view value) = 0;

@@ -48,6 +48,8 @@ const LINKED: Readonly<Record<Exclude<CallName, keyof typeof UNLINKED>, Values>>
   refuseModel: [1, 9, text],
   takeAsked: [],
   publishRoutes: [text],
+  publishCallers: [text],
+  setCaller: [0],
   stats: [new Uint32Array(0)],
   warmUp: [1, 2, new Uint8Array(0)],
   metrics: [0],

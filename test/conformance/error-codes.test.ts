@@ -18,6 +18,11 @@ const GRPC_NAMES: Readonly<Record<number, string>> = {
 const ROWS = '{"instances":[1]}';
 const ONE = '{"inputs":[{"name":"input","datatype":"FP32","shape":[1],"data":[7]}]}';
 const TWO = '{"inputs":[{"name":"x","datatype":"FP32","shape":[2],"data":[1,2]}]}';
+const LIMITED = `backend: "serval_null"
+input { name: "x" data_type: TYPE_FP32 dims: [ -1 ] }
+output { name: "y" data_type: TYPE_FP32 dims: [ -1 ] }
+parameters { key: "requests_per_second" value { string_value: "0.001" } }
+`;
 const FAILING = `backend: "serval_null"
 input { name: "x" data_type: TYPE_FP32 dims: [ -1 ] }
 output { name: "y" data_type: TYPE_FP32 dims: [ -1 ] }
@@ -206,6 +211,14 @@ const PROVOKE: Readonly<Record<Provoked, (on: Provoker) => Promise<Got>>> = {
       inputs: [tensor({ shape: [2], contents: { fp32_contents: [1, 2] } })],
     }),
   }),
+  [ErrorCode.LimitReached]: async (on) => {
+    assert.equal(await on.v2('limited/infer', TWO), 200);
+    return {
+      v1: await on.v1('limited:predict', ROWS),
+      v2: await on.v2('limited/infer', TWO),
+      grpc: await on.grpc({ model_name: 'limited' }),
+    };
+  },
 };
 
 describe('error codes', () => {
@@ -215,6 +228,8 @@ describe('error codes', () => {
     const models = folders.repository('codes', [HALF], ['corrupt']);
     folders.add(models, 'slow_second', slowModel(1024, 12));
     put(join(models, 'failing', '1', 'empty'), '');
+    put(join(models, 'limited', '1', 'empty'), '');
+    put(join(models, 'limited', 'config.pbtxt'), LIMITED);
     put(join(models, 'failing', 'config.pbtxt'), FAILING);
     const limits = [
       '--body-bytes-max',

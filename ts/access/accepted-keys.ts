@@ -13,6 +13,7 @@ interface Accepted {
   readonly check: number;
   /** The text's character codes, which are faster to read than its characters. */
   readonly codes: Uint16Array;
+  readonly caller: number;
 }
 
 export class AcceptedKeys {
@@ -27,26 +28,29 @@ export class AcceptedKeys {
   }
 
   /**
-   * Returns whether that check accepted `text`. Compares every character, wherever the first
-   * difference is (constant time).
+   * The caller with the credential `text`, if that check accepted it. Compares every character,
+   * wherever the first difference is (constant time).
    */
-  has(check: number, text: string): boolean {
-    if (this.#latest === undefined || text.length > ACCEPTED_KEY_CHARS_MAX) return false;
-    if (isOf(this.#latest, check, text)) return true;
+  find(check: number, text: string): number | undefined {
+    if (this.#latest === undefined || text.length > ACCEPTED_KEY_CHARS_MAX) return undefined;
+    if (isOf(this.#latest, check, text)) return this.#latest.caller;
     const one = this.#kept.get(markOf(this.#seed, check, text));
-    if (one === undefined || !isOf(one, check, text)) return false;
+    if (one === undefined || !isOf(one, check, text)) return undefined;
     this.#latest = one;
-    return true;
+    return one.caller;
   }
 
-  /** Call only for accepted credentials. One that is too long is not kept. */
-  add(check: number, text: string): void {
+  /**
+   * Call only for accepted credentials. One that is too long is not kept. `caller`: ApiKey.caller,
+   * 0 = none.
+   */
+  add(check: number, text: string, caller = 0): void {
     if (text.length > ACCEPTED_KEY_CHARS_MAX) return;
     if (this.#latest === undefined) {
       this.#seed = lateCrypto().randomBytes(SEED_BYTES).readInt32LE();
     }
     const codes = Uint16Array.from({ length: text.length }, (_, index) => text.charCodeAt(index));
-    this.#latest = { check, codes };
+    this.#latest = { check, codes, caller };
     const kept = this.#kept;
     kept.set(markOf(this.#seed, check, text), this.#latest);
     if (kept.size <= ACCEPTED_KEYS_MAX) return;

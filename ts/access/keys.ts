@@ -6,18 +6,21 @@ import { invalidArgument } from '../base/errors.js';
 import { ACCESS_KEYS_MAX, CONFIG_FILE_BYTES_MAX } from '../base/limits.js';
 import { echo } from '../base/text.js';
 import { GROUP_WORDS, groupsOf, type CallGroup } from './groups.js';
+import { readKeyLimits, type KeyLimits } from './key-limits.js';
 
-export interface ApiKey {
+export interface ApiKey extends KeyLimits {
   readonly name: string;
   /** SHA-256 of the key, in hexadecimal digits. */
   readonly digest: string;
   readonly groups: readonly CallGroup[];
+  /** Set while the server runs if the key has limits: its number in the engine's CallerTable. */
+  readonly caller?: number;
 }
 
 const KEY_BYTES = 32;
 const NAME = /^[A-Za-z0-9._@-]{1,64}$/;
 const DIGEST = /^sha256:([0-9a-f]{64})$/i;
-const FORM = '"NAME sha256:HEX GROUP[,GROUP...]"';
+const FORM = '"NAME sha256:HEX GROUP[,GROUP...] [LIMIT=VALUE...]"';
 
 /** SHA-256 in hexadecimal digits. */
 export function digestOf(key: string): string {
@@ -39,9 +42,10 @@ export function readGroups(text: string, where: string): readonly CallGroup[] {
 }
 
 /**
- * Parses a key file's text: one key per line; empty lines and text after # are ignored. A file
- * without keys is valid: removing the last key closes every call that needs one. Errors:
- * InvalidArgument naming file and line. The error never repeats a part of a digest.
+ * Parses a key file's text: one key per line, with its groups and then its limits; empty lines and
+ * text after # are ignored. A file without keys is valid: removing the last key closes every call
+ * that needs one. Errors: InvalidArgument naming file and line. The error never repeats a part of a
+ * digest.
  */
 export function parseKeys(text: string, path: string): readonly ApiKey[] {
   const keys: ApiKey[] = [];
@@ -59,14 +63,17 @@ export function parseKeys(text: string, path: string): readonly ApiKey[] {
         `expected ${FORM}, got no sha256: with 64 digits after the name`,
       );
     }
-    const groups = readGroups(rest.join(' '), where);
+    const firstLimit = rest.findIndex((word) => word.includes('='));
+    const words = firstLimit < 0 ? rest : rest.slice(0, firstLimit);
+    const groups = readGroups(words.join(' '), where);
     if (groups.length === 0) throw invalidArgument(where, `expected ${FORM}, got no group`);
     if (keys.some((key) => key.name === name))
       throw invalidArgument(where, `key ${name} is there twice`);
     if (keys.some((key) => key.digest === digest)) {
       throw invalidArgument(where, `key ${name} is the same key as another line's`);
     }
-    keys.push({ name, digest, groups });
+    const limits = firstLimit < 0 ? {} : readKeyLimits(rest.slice(firstLimit), where);
+    keys.push({ name, digest, groups, ...limits });
   }
   if (keys.length > ACCESS_KEYS_MAX) {
     throw invalidArgument(path, `expected at most ${ACCESS_KEYS_MAX} keys, got ${keys.length}`);

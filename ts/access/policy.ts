@@ -68,6 +68,8 @@ export interface CredentialCheck {
   /** The credential follows "Bearer "; otherwise it is the whole header value. */
   readonly bearer: boolean;
   readonly allowed: readonly Buffer[];
+  /** ApiKey.caller of each allowed one, 0 = none. */
+  readonly callers: readonly number[];
   /** Digests of known credentials that this call does not accept. */
   readonly others: readonly Buffer[];
 }
@@ -188,20 +190,21 @@ function closed(message: string): CallAccess {
 
 function keyChecks({ keys, keyHeader }: Policy, group: CallGroup): readonly CredentialCheck[] {
   if (keys === undefined) return [];
-  const digests = (may: boolean): readonly Buffer[] =>
-    keys
-      .filter((key) => key.groups.includes(group) === may)
-      .map((key) => Buffer.from(key.digest, 'hex'));
-  const [allowed, others] = [digests(true), digests(false)];
-  const bearer = { header: AUTHORIZATION, bearer: true, allowed, others };
+  const of = (may: boolean): readonly ApiKey[] =>
+    keys.filter((key) => key.groups.includes(group) === may);
+  const digest = (key: ApiKey): Buffer => Buffer.from(key.digest, 'hex');
+  const [allowed, others] = [of(true).map(digest), of(false).map(digest)];
+  const callers = of(true).map(({ caller = 0 }) => caller);
+  const bearer = { header: AUTHORIZATION, bearer: true, allowed, callers, others };
   if (keyHeader === '') return [bearer];
-  return [bearer, { header: keyHeader, bearer: false, allowed, others }];
+  return [bearer, { header: keyHeader, bearer: false, allowed, callers, others }];
 }
 
 const ruleCheck = ({ header, digest }: HeaderRule): CredentialCheck => ({
   header,
   bearer: false,
   allowed: [Buffer.from(digest, 'hex')],
+  callers: [0],
   others: [],
 });
 
@@ -227,37 +230,49 @@ function refusals(
 }
 
 /**
- * Returns why a caller is refused; undefined: it is allowed. `accepted`: the cache of credentials
- * that this same access accepted before.
+ * Returns why a caller is refused, or, if it is allowed, the number of its key's caller (0 = none).
+ * `accepted`: the cache of credentials that this same access accepted before.
  */
-export function judge(
+export function judgeCaller(
   access: CallAccess,
   caller: Caller,
   accepted?: AcceptedKeys,
-): Refusal | undefined {
-  if (access.openTo === 'all') return undefined;
-  if (access.openTo === 'local' && caller.isLocal() && !cameByProxy(caller)) return undefined;
+): Refusal | number {
+  if (access.openTo === 'all') return 0;
+  if (access.openTo === 'local' && caller.isLocal() && !cameByProxy(caller)) return 0;
   let outcome = access.missing;
   let check = -1;
-  for (const { header, bearer, allowed, others } of access.checks) {
+  for (const { header, bearer, allowed, callers, others } of access.checks) {
     check += 1;
     const value = caller.header(header);
     if (value === '') continue;
-    if (accepted?.has(check, value) === true) return undefined;
+    const known = accepted?.find(check, value);
+    if (known !== undefined) return known;
     const credential = bearer ? (BEARER.exec(value)?.[1] ?? '') : value;
     if (outcome === access.missing) outcome = access.unknown;
     if (credential === '') continue;
     const digest = sha256(credential);
     // Always evaluates both, so that the time reveals nothing about which one matched.
-    const may = isAmong(digest, allowed);
-    const known = isAmong(digest, others);
-    if (may) {
-      accepted?.add(check, value);
-      return undefined;
+    const may = placeOf(digest, allowed);
+    const isOther = placeOf(digest, others) >= 0;
+    if (may >= 0) {
+      const number = callers[may] ?? 0;
+      accepted?.add(check, value, number);
+      return number;
     }
-    if (known) outcome = access.forbidden;
+    if (isOther) outcome = access.forbidden;
   }
   return outcome;
+}
+
+/** Returns why a caller is refused; undefined: it is allowed. `accepted`: see judgeCaller(). */
+export function judge(
+  access: CallAccess,
+  caller: Caller,
+  accepted?: AcceptedKeys,
+): Refusal | undefined {
+  const judged = judgeCaller(access, caller, accepted);
+  return typeof judged === 'number' ? undefined : judged;
 }
 
 // Uses the one-shot call that Node has since 20.12: a hash object per request doubles the cost and
@@ -269,9 +284,12 @@ function sha256(text: string): Buffer {
   return Buffer.from(hash('sha256', text, 'hex'), 'hex');
 }
 
-function isAmong(digest: Buffer, digests: readonly Buffer[]): boolean {
+/** The index of the digest, -1 = it is not there; compares all of them. */
+function placeOf(digest: Buffer, digests: readonly Buffer[]): number {
   const { timingSafeEqual } = lateCrypto();
-  let found = 0;
-  for (const one of digests) found |= timingSafeEqual(digest, one) ? 1 : 0;
-  return found === 1;
+  let place = 0;
+  for (const [index, one] of digests.entries()) {
+    place |= timingSafeEqual(digest, one) ? index + 1 : 0;
+  }
+  return place - 1;
 }

@@ -44,16 +44,20 @@ export const ERRORS: Readonly<Record<ErrorCode, ErrorRow>> = {
   [ErrorCode.BackendFailed]: row('BACKEND_FAILED', 500, 500, 'INTERNAL'),
   [ErrorCode.Internal]: row('INTERNAL', 500, 500, 'INTERNAL'),
   [ErrorCode.MemoryFull]: row('MEMORY_FULL', 503, 503, 'RESOURCE_EXHAUSTED'),
+  [ErrorCode.LimitReached]: row('LIMIT_REACHED', 429, 429, 'RESOURCE_EXHAUSTED'),
 };
 
 /** An error with a code, for every failure that TypeScript code detects. */
 export class ServalError extends Error {
   readonly code: ErrorCode;
+  /** LimitReached: seconds until a request may be admitted. */
+  readonly retryAfterS: number | undefined;
 
-  constructor(code: ErrorCode, message: string) {
+  constructor(code: ErrorCode, message: string, retryAfterS?: number) {
     super(message);
     this.name = 'ServalError';
     this.code = code;
+    this.retryAfterS = retryAfterS;
   }
 }
 

@@ -29,6 +29,11 @@ export const HTTP_STALLED_MS = 600_000;
 export const CONFIG_FILE_BYTES_MAX = 1_048_576;
 /** Lines of --api-key-file: a request that needs a key is compared with all of them. */
 export const ACCESS_KEYS_MAX = 1000;
+/** Patterns of model names of one key. */
+export const MODEL_PATTERNS_MAX = 256;
+/** The largest limits of a model or a key; native/engine/control/spec has the same. */
+export const LIMIT_IN_FLIGHT_MAX = 1_000_000;
+export const LIMIT_RATE_MAX = 1_000_000_000;
 /** Poll interval of --api-key-file. */
 export const ACCESS_LOOK_MS = 1000;
 /** Connections of the admin address: operators and scrapers are few. */

@@ -92,6 +92,9 @@ export interface NativeBinding {
   load(spec: Uint8Array): number;
   unload(handle: number): number;
   publishRoutes(table: Uint8Array): number;
+  publishCallers(table: Uint8Array): number;
+  /** Sets the caller of the requests that are submitted next; 0 = none. */
+  setCaller(number: number): void;
   /** The link's ticket is the handle. */
   reserveModel(spec: Uint8Array): number;
   putModel(handle: number, place: number): number;

@@ -2,6 +2,8 @@
 import { rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import type {
+  Caller,
+  CallerControl,
   EngineControl,
   EngineStats,
   LoadedModel,
@@ -15,7 +17,7 @@ import type {
 } from '../model/engine-api.js';
 import type { ServalError } from '../base/errors.js';
 import { SHARED_REGIONS_MAX } from '../base/limits.js';
-import { readModelInfo, readStats, writeModelSpec, writeRoutes } from './flat.js';
+import { readModelInfo, readStats, writeCallers, writeModelSpec, writeRoutes } from './flat.js';
 import type { NativeBinding } from './binding.js';
 import { Isolation } from './isolated.js';
 import { openLink, type EngineOptions } from './open-link.js';
@@ -26,13 +28,13 @@ import type { MessageProtocol } from '../model/request-kinds.js';
 /** This thread's part of the engine. */
 export interface Engine {
   readonly link: EngineLink;
-  readonly control: EngineControl & PlaceControl;
+  readonly control: EngineControl & PlaceControl & CallerControl;
   readonly regions: SharedRegions;
   readonly isolation: Isolation;
   close(): void;
 }
 
-class NativeControl implements EngineControl, PlaceControl {
+class NativeControl implements EngineControl, PlaceControl, CallerControl {
   /** Handles of the models that were loaded here and not unloaded. */
   readonly #handles = new Set<number>();
   /** Folders that isolated models are loaded from, by handle. */
@@ -66,7 +68,7 @@ class NativeControl implements EngineControl, PlaceControl {
 
   reserve(spec: PlaceSpec): number {
     const { name, version, queueRequestsMax, priorityLevels, defaultPriority } = spec;
-    const { queuePolicy, priorityPolicies } = spec;
+    const { queuePolicy, priorityPolicies, limits } = spec;
     const bytes = writeModelSpec({
       ...{ name, version, backend: 'null' },
       ...(queueRequestsMax !== undefined && { queueRequestsMax }),
@@ -74,6 +76,7 @@ class NativeControl implements EngineControl, PlaceControl {
       ...(defaultPriority !== undefined && { defaultPriority }),
       ...(queuePolicy && { queuePolicy }),
       ...(priorityPolicies && { priorityPolicies }),
+      ...(limits && { limits }),
     });
     const place = this.link.readTicket((native) => native.reserveModel(bytes));
     this.#handles.add(place);
@@ -127,6 +130,11 @@ class NativeControl implements EngineControl, PlaceControl {
   ): void {
     const table = writeRoutes(epoch, models, removed);
     this.link.run((native) => native.publishRoutes(table));
+  }
+
+  publishCallers(callers: readonly Caller[]): void {
+    const table = writeCallers(callers);
+    this.link.run((native) => native.publishCallers(table));
   }
 
   async warmUp(

@@ -1,6 +1,12 @@
 // Converts messages to the engine and its answers to and from the tables of engine.fbs. Control
 // plane, any thread.
-import type { EngineStats, LoadedModel, ModelRoute, ModelSpec } from '../model/engine-api.js';
+import type {
+  Caller,
+  EngineStats,
+  LoadedModel,
+  ModelRoute,
+  ModelSpec,
+} from '../model/engine-api.js';
 import type {
   RequestLogBatch,
   RequestLogRate,
@@ -8,6 +14,7 @@ import type {
   TraceTake,
 } from '../base/generated/engine.js';
 import {
+  CALLER_TABLE,
   ENGINE_STATS,
   MODEL_INFO,
   MODEL_SPEC,
@@ -47,6 +54,10 @@ export const writeLogRates = (rates: readonly RequestLogRate[]): Uint8Array =>
 /** Reads a batch of logged requests. */
 export const readLogBatch = (bytes: Uint8Array): RequestLogBatch =>
   readFlatTable(REQUEST_LOG_BATCH, bytes);
+
+/** CallerTable bytes. */
+export const writeCallers = (callers: readonly Caller[]): Uint8Array =>
+  writeFlatTable(CALLER_TABLE, { callers });
 
 /** RouteTable bytes. */
 export function writeRoutes(

@@ -51,6 +51,22 @@ export interface CompletionTarget {
   traced?(parent: string): void;
 }
 
+/** The calls of a link that submit and end requests. */
+export type RequestLink = Pick<
+  EngineLink,
+  | 'infer'
+  | 'inferMessage'
+  | 'openBody'
+  | 'appendBody'
+  | 'inferBody'
+  | 'inferPacked'
+  | 'cancel'
+  | 'countBytes'
+  | 'serverValue'
+  | 'readsParents'
+  | 'traceParent'
+>;
+
 interface Slot {
   generation: number;
   memory: ArrayBuffer;

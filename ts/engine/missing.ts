@@ -12,15 +12,21 @@ export interface EngineError {
   /** "" where `missing` is complete; a missing signature has a text too. */
   readonly message: string;
   readonly missing?: Missing;
+  /** Seconds until a request that a limit refused may be admitted. */
+  readonly retryAfterS?: number | undefined;
 }
 
 /** Reads an error answer; `missingBytes`: the answer's number of JSON bytes. */
 export function readError(code: number, body: Buffer, missingBytes: number): EngineError {
   const error = { code: code as ErrorCode, message: body.toString('utf8', missingBytes) };
-  return missingBytes === 0 ? error : { ...error, missing: readFlatTable(MISSING, body) };
+  if (missingBytes === 0) return error;
+  const missing = readFlatTable(MISSING, body);
+  if (missing.part === 'limit') return { ...error, retryAfterS: missing.retryAfterS };
+  return { ...error, missing };
 }
 
 /** Same as readError() for callers that do not explain names. */
 export function failure(code: number, body: Buffer, missingBytes: number): ServalError {
-  return new ServalError(code as ErrorCode, body.toString('utf8', missingBytes));
+  const { message, retryAfterS } = readError(code, body, missingBytes);
+  return new ServalError(code as ErrorCode, message, retryAfterS);
 }

@@ -10,11 +10,13 @@ import type { SignatureDefs, TableDoc } from './snapshot.js';
 export type {
   BatchPolicy,
   BatchStat,
+  Caller,
   DurationStat,
   EngineStats,
   ExecMode as ExecModeName,
   GraphSpec,
   GraphState,
+  LimitSpec,
   ModelStats,
   PriorityQueuePolicy,
   QueuePolicy,
@@ -225,6 +227,12 @@ export interface EngineControl {
   stats(handles?: readonly number[]): engine.EngineStats;
 }
 
+/** The engine's callers: the API keys that have limits or may use some models only. */
+export interface CallerControl {
+  /** Replaces the callers; those that stay keep their counts. */
+  publishCallers(callers: readonly engine.Caller[]): void;
+}
+
 /** The part of a specification that a place needs. */
 export type PlaceSpec = Pick<
   ModelSpec,
@@ -235,6 +243,7 @@ export type PlaceSpec = Pick<
   | 'defaultPriority'
   | 'queuePolicy'
   | 'priorityPolicies'
+  | 'limits'
 >;
 
 /**

@@ -85,9 +85,9 @@ export interface ModelControl extends SharedMemoryControl {
   demand(model: string, version: string): Promise<ModelSnapshot>;
   /** Rereads configuration files and folders, as a poll does, and settles when done. */
   reload(): Promise<void>;
-  /** The OpenAPI document as JSON text: of all models, or of one ("" = all). Errors:
-   * ModelNotFound, ModelNotReady. */
-  openApi(model: string): Promise<string>;
+  /** The OpenAPI document as JSON text: of all models, or of one ("" = all); `allowed`: patterns of
+   * the models that exist for the caller, absent: all. Errors: ModelNotFound, ModelNotReady. */
+  openApi(model: string, allowed?: readonly string[]): Promise<string>;
   logSettings(): Promise<LogSettings>;
   /** Changes the given members. Errors: InvalidArgument (unknown name, wrong type, log_file). */
   updateLogSettings(change: Readonly<Record<string, unknown>>): Promise<LogSettings>;

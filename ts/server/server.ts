@@ -390,6 +390,7 @@ export async function startServer(given: Config, growthMax = Infinity): Promise<
   const listener = httpListener(config, tls.http);
   const adminAt = adminSettings(config, admin, tls.admin);
   const engine = await createEngine(engineOptions(config));
+  access.publishTo((callers) => engine.control.publishCallers(callers));
   logEngineEvents(engine, logger);
   const publicText = new PublicText(() => source.roots()).of;
   const reasons = publicReason(publicText, hidesReasons(access.policy));

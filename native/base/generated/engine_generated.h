@@ -75,6 +75,15 @@ struct SequenceStateBuilder;
 struct SequenceSpec;
 struct SequenceSpecBuilder;
 
+struct LimitSpec;
+struct LimitSpecBuilder;
+
+struct Caller;
+struct CallerBuilder;
+
+struct CallerTable;
+struct CallerTableBuilder;
+
 struct ModelSpec;
 struct ModelSpecBuilder;
 
@@ -1981,6 +1990,211 @@ inline flatbuffers::Offset<SequenceSpec> CreateSequenceSpecDirect(
       states__);
 }
 
+struct LimitSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef LimitSpecBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_MAX_IN_FLIGHT = 4,
+    VT_REQUESTS_PER_SECOND = 6,
+    VT_ROWS_PER_SECOND = 8
+  };
+  uint32_t max_in_flight() const {
+    return GetField<uint32_t>(VT_MAX_IN_FLIGHT, 0);
+  }
+  double requests_per_second() const {
+    return GetField<double>(VT_REQUESTS_PER_SECOND, 0.0);
+  }
+  double rows_per_second() const {
+    return GetField<double>(VT_ROWS_PER_SECOND, 0.0);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyField<uint32_t>(verifier, VT_MAX_IN_FLIGHT, 4) &&
+           VerifyField<double>(verifier, VT_REQUESTS_PER_SECOND, 8) &&
+           VerifyField<double>(verifier, VT_ROWS_PER_SECOND, 8) &&
+           verifier.EndTable();
+  }
+};
+
+struct LimitSpecBuilder {
+  typedef LimitSpec Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_max_in_flight(uint32_t max_in_flight) {
+    fbb_.AddElement<uint32_t>(LimitSpec::VT_MAX_IN_FLIGHT, max_in_flight, 0);
+  }
+  void add_requests_per_second(double requests_per_second) {
+    fbb_.AddElement<double>(LimitSpec::VT_REQUESTS_PER_SECOND, requests_per_second, 0.0);
+  }
+  void add_rows_per_second(double rows_per_second) {
+    fbb_.AddElement<double>(LimitSpec::VT_ROWS_PER_SECOND, rows_per_second, 0.0);
+  }
+  explicit LimitSpecBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<LimitSpec> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<LimitSpec>(end);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<LimitSpec> CreateLimitSpec(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    uint32_t max_in_flight = 0,
+    double requests_per_second = 0.0,
+    double rows_per_second = 0.0) {
+  LimitSpecBuilder builder_(_fbb);
+  builder_.add_rows_per_second(rows_per_second);
+  builder_.add_requests_per_second(requests_per_second);
+  builder_.add_max_in_flight(max_in_flight);
+  return builder_.Finish();
+}
+
+struct Caller FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef CallerBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_NUMBER = 4,
+    VT_NAME = 6,
+    VT_LIMITS = 8,
+    VT_MODELS = 10
+  };
+  uint32_t number() const {
+    return GetField<uint32_t>(VT_NUMBER, 0);
+  }
+  const flatbuffers::String *name() const {
+    return GetPointer<const flatbuffers::String *>(VT_NAME);
+  }
+  const serval::fb::LimitSpec *limits() const {
+    return GetPointer<const serval::fb::LimitSpec *>(VT_LIMITS);
+  }
+  const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *models() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *>(VT_MODELS);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyField<uint32_t>(verifier, VT_NUMBER, 4) &&
+           VerifyOffsetRequired(verifier, VT_NAME) &&
+           verifier.VerifyString(name()) &&
+           VerifyOffset(verifier, VT_LIMITS) &&
+           verifier.VerifyTable(limits()) &&
+           VerifyOffset(verifier, VT_MODELS) &&
+           verifier.VerifyVector(models()) &&
+           verifier.VerifyVectorOfStrings(models()) &&
+           verifier.EndTable();
+  }
+};
+
+struct CallerBuilder {
+  typedef Caller Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_number(uint32_t number) {
+    fbb_.AddElement<uint32_t>(Caller::VT_NUMBER, number, 0);
+  }
+  void add_name(flatbuffers::Offset<flatbuffers::String> name) {
+    fbb_.AddOffset(Caller::VT_NAME, name);
+  }
+  void add_limits(flatbuffers::Offset<serval::fb::LimitSpec> limits) {
+    fbb_.AddOffset(Caller::VT_LIMITS, limits);
+  }
+  void add_models(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> models) {
+    fbb_.AddOffset(Caller::VT_MODELS, models);
+  }
+  explicit CallerBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<Caller> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<Caller>(end);
+    fbb_.Required(o, Caller::VT_NAME);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<Caller> CreateCaller(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    uint32_t number = 0,
+    flatbuffers::Offset<flatbuffers::String> name = 0,
+    flatbuffers::Offset<serval::fb::LimitSpec> limits = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> models = 0) {
+  CallerBuilder builder_(_fbb);
+  builder_.add_models(models);
+  builder_.add_limits(limits);
+  builder_.add_name(name);
+  builder_.add_number(number);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<Caller> CreateCallerDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    uint32_t number = 0,
+    const char *name = nullptr,
+    flatbuffers::Offset<serval::fb::LimitSpec> limits = 0,
+    const std::vector<flatbuffers::Offset<flatbuffers::String>> *models = nullptr) {
+  auto name__ = name ? _fbb.CreateString(name) : 0;
+  auto models__ = models ? _fbb.CreateVector<flatbuffers::Offset<flatbuffers::String>>(*models) : 0;
+  return serval::fb::CreateCaller(
+      _fbb,
+      number,
+      name__,
+      limits,
+      models__);
+}
+
+struct CallerTable FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef CallerTableBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_CALLERS = 4
+  };
+  const flatbuffers::Vector<flatbuffers::Offset<serval::fb::Caller>> *callers() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<serval::fb::Caller>> *>(VT_CALLERS);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyOffset(verifier, VT_CALLERS) &&
+           verifier.VerifyVector(callers()) &&
+           verifier.VerifyVectorOfTables(callers()) &&
+           verifier.EndTable();
+  }
+};
+
+struct CallerTableBuilder {
+  typedef CallerTable Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_callers(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::Caller>>> callers) {
+    fbb_.AddOffset(CallerTable::VT_CALLERS, callers);
+  }
+  explicit CallerTableBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<CallerTable> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<CallerTable>(end);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<CallerTable> CreateCallerTable(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::Caller>>> callers = 0) {
+  CallerTableBuilder builder_(_fbb);
+  builder_.add_callers(callers);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<CallerTable> CreateCallerTableDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    const std::vector<flatbuffers::Offset<serval::fb::Caller>> *callers = nullptr) {
+  auto callers__ = callers ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::Caller>>(*callers) : 0;
+  return serval::fb::CreateCallerTable(
+      _fbb,
+      callers__);
+}
+
 struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef ModelSpecBuilder Builder;
   enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
@@ -2022,7 +2236,8 @@ struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_ENSEMBLE_SIGNATURE = 74,
     VT_RESPONSE_CACHE = 76,
     VT_SEQUENCE = 78,
-    VT_DECOUPLED = 80
+    VT_DECOUPLED = 80,
+    VT_LIMITS = 82
   };
   const flatbuffers::String *name() const {
     return GetPointer<const flatbuffers::String *>(VT_NAME);
@@ -2141,6 +2356,9 @@ struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   bool decoupled() const {
     return GetField<uint8_t>(VT_DECOUPLED, 0) != 0;
   }
+  const serval::fb::LimitSpec *limits() const {
+    return GetPointer<const serval::fb::LimitSpec *>(VT_LIMITS);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyOffsetRequired(verifier, VT_NAME) &&
@@ -2214,6 +2432,8 @@ struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyOffset(verifier, VT_SEQUENCE) &&
            verifier.VerifyTable(sequence()) &&
            VerifyField<uint8_t>(verifier, VT_DECOUPLED, 1) &&
+           VerifyOffset(verifier, VT_LIMITS) &&
+           verifier.VerifyTable(limits()) &&
            verifier.EndTable();
   }
 };
@@ -2339,6 +2559,9 @@ struct ModelSpecBuilder {
   void add_decoupled(bool decoupled) {
     fbb_.AddElement<uint8_t>(ModelSpec::VT_DECOUPLED, static_cast<uint8_t>(decoupled), 0);
   }
+  void add_limits(flatbuffers::Offset<serval::fb::LimitSpec> limits) {
+    fbb_.AddOffset(ModelSpec::VT_LIMITS, limits);
+  }
   explicit ModelSpecBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -2392,10 +2615,12 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpec(
     flatbuffers::Offset<serval::fb::Signature> ensemble_signature = 0,
     bool response_cache = false,
     flatbuffers::Offset<serval::fb::SequenceSpec> sequence = 0,
-    bool decoupled = false) {
+    bool decoupled = false,
+    flatbuffers::Offset<serval::fb::LimitSpec> limits = 0) {
   ModelSpecBuilder builder_(_fbb);
   builder_.add_null_delay_us(null_delay_us);
   builder_.add_version(version);
+  builder_.add_limits(limits);
   builder_.add_sequence(sequence);
   builder_.add_ensemble_signature(ensemble_signature);
   builder_.add_ensemble(ensemble);
@@ -2476,7 +2701,8 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpecDirect(
     flatbuffers::Offset<serval::fb::Signature> ensemble_signature = 0,
     bool response_cache = false,
     flatbuffers::Offset<serval::fb::SequenceSpec> sequence = 0,
-    bool decoupled = false) {
+    bool decoupled = false,
+    flatbuffers::Offset<serval::fb::LimitSpec> limits = 0) {
   auto name__ = name ? _fbb.CreateString(name) : 0;
   auto backend__ = backend ? _fbb.CreateString(backend) : 0;
   auto path__ = path ? _fbb.CreateString(path) : 0;
@@ -2534,7 +2760,8 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpecDirect(
       ensemble_signature,
       response_cache,
       sequence,
-      decoupled);
+      decoupled,
+      limits);
 }
 
 struct ProviderNodes FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
@@ -3254,7 +3481,8 @@ struct Missing FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_REASON = 14,
     VT_SIGNATURE = 16,
     VT_REQUEST_ID = 18,
-    VT_KNOWN = 20
+    VT_KNOWN = 20,
+    VT_RETRY_AFTER_S = 22
   };
   serval::fb::MissingPart part() const {
     return static_cast<serval::fb::MissingPart>(GetField<uint8_t>(VT_PART, 0));
@@ -3283,6 +3511,9 @@ struct Missing FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   bool known() const {
     return GetField<uint8_t>(VT_KNOWN, 0) != 0;
   }
+  uint32_t retry_after_s() const {
+    return GetField<uint32_t>(VT_RETRY_AFTER_S, 0);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint8_t>(verifier, VT_PART, 1) &&
@@ -3300,6 +3531,7 @@ struct Missing FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyOffset(verifier, VT_REQUEST_ID) &&
            verifier.VerifyString(request_id()) &&
            VerifyField<uint8_t>(verifier, VT_KNOWN, 1) &&
+           VerifyField<uint32_t>(verifier, VT_RETRY_AFTER_S, 4) &&
            verifier.EndTable();
   }
 };
@@ -3335,6 +3567,9 @@ struct MissingBuilder {
   void add_known(bool known) {
     fbb_.AddElement<uint8_t>(Missing::VT_KNOWN, static_cast<uint8_t>(known), 0);
   }
+  void add_retry_after_s(uint32_t retry_after_s) {
+    fbb_.AddElement<uint32_t>(Missing::VT_RETRY_AFTER_S, retry_after_s, 0);
+  }
   explicit MissingBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -3357,9 +3592,11 @@ inline flatbuffers::Offset<Missing> CreateMissing(
     flatbuffers::Offset<flatbuffers::String> reason = 0,
     flatbuffers::Offset<flatbuffers::String> signature = 0,
     flatbuffers::Offset<flatbuffers::String> request_id = 0,
-    bool known = false) {
+    bool known = false,
+    uint32_t retry_after_s = 0) {
   MissingBuilder builder_(_fbb);
   builder_.add_found_version(found_version);
+  builder_.add_retry_after_s(retry_after_s);
   builder_.add_request_id(request_id);
   builder_.add_signature(signature);
   builder_.add_reason(reason);
@@ -3381,7 +3618,8 @@ inline flatbuffers::Offset<Missing> CreateMissingDirect(
     const char *reason = nullptr,
     const char *signature = nullptr,
     const char *request_id = nullptr,
-    bool known = false) {
+    bool known = false,
+    uint32_t retry_after_s = 0) {
   auto model__ = model ? _fbb.CreateString(model) : 0;
   auto version__ = version ? _fbb.CreateString(version) : 0;
   auto label__ = label ? _fbb.CreateString(label) : 0;
@@ -3398,7 +3636,8 @@ inline flatbuffers::Offset<Missing> CreateMissingDirect(
       reason__,
       signature__,
       request_id__,
-      known);
+      known,
+      retry_after_s);
 }
 
 struct RouteTable FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {

@@ -111,11 +111,12 @@ enum class ErrorCode : uint8_t {
   BackendFailed = 17,
   Internal = 18,
   MemoryFull = 19,
+  LimitReached = 20,
   MIN = Ok,
-  MAX = MemoryFull
+  MAX = LimitReached
 };
 
-inline const ErrorCode (&EnumValuesErrorCode())[20] {
+inline const ErrorCode (&EnumValuesErrorCode())[21] {
   static const ErrorCode values[] = {
     ErrorCode::Ok,
     ErrorCode::InvalidArgument,
@@ -136,13 +137,14 @@ inline const ErrorCode (&EnumValuesErrorCode())[20] {
     ErrorCode::RuntimeUnavailable,
     ErrorCode::BackendFailed,
     ErrorCode::Internal,
-    ErrorCode::MemoryFull
+    ErrorCode::MemoryFull,
+    ErrorCode::LimitReached
   };
   return values;
 }
 
 inline const char * const *EnumNamesErrorCode() {
-  static const char * const names[21] = {
+  static const char * const names[22] = {
     "Ok",
     "InvalidArgument",
     "MalformedBody",
@@ -163,13 +165,14 @@ inline const char * const *EnumNamesErrorCode() {
     "BackendFailed",
     "Internal",
     "MemoryFull",
+    "LimitReached",
     nullptr
   };
   return names;
 }
 
 inline const char *EnumNameErrorCode(ErrorCode e) {
-  if (flatbuffers::IsOutRange(e, ErrorCode::Ok, ErrorCode::MemoryFull)) return "";
+  if (flatbuffers::IsOutRange(e, ErrorCode::Ok, ErrorCode::LimitReached)) return "";
   const size_t index = static_cast<size_t>(e);
   return EnumNamesErrorCode()[index];
 }
@@ -878,11 +881,12 @@ enum class MissingPart : uint8_t {
   Number = 4,
   Int64 = 5,
   Signature = 6,
+  Limit = 7,
   MIN = Model,
-  MAX = Signature
+  MAX = Limit
 };
 
-inline const MissingPart (&EnumValuesMissingPart())[7] {
+inline const MissingPart (&EnumValuesMissingPart())[8] {
   static const MissingPart values[] = {
     MissingPart::Model,
     MissingPart::Version,
@@ -890,13 +894,14 @@ inline const MissingPart (&EnumValuesMissingPart())[7] {
     MissingPart::Ready,
     MissingPart::Number,
     MissingPart::Int64,
-    MissingPart::Signature
+    MissingPart::Signature,
+    MissingPart::Limit
   };
   return values;
 }
 
 inline const char * const *EnumNamesMissingPart() {
-  static const char * const names[8] = {
+  static const char * const names[9] = {
     "Model",
     "Version",
     "Label",
@@ -904,13 +909,14 @@ inline const char * const *EnumNamesMissingPart() {
     "Number",
     "Int64",
     "Signature",
+    "Limit",
     nullptr
   };
   return names;
 }
 
 inline const char *EnumNameMissingPart(MissingPart e) {
-  if (flatbuffers::IsOutRange(e, MissingPart::Model, MissingPart::Signature)) return "";
+  if (flatbuffers::IsOutRange(e, MissingPart::Model, MissingPart::Limit)) return "";
   const size_t index = static_cast<size_t>(e);
   return EnumNamesMissingPart()[index];
 }

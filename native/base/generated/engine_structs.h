@@ -215,6 +215,20 @@ void each_member(const Table& from, SequenceSpec& to, Visit visit) {
   visit(from.states(), to.states);
 }
 
+// Limits of the requests of a model, or of a caller; 0 = none. Rates: a burst is one second's worth, at least 1.
+struct LimitSpec {
+  uint32_t max_in_flight = 0;  // admitted and not yet answered
+  double requests_per_second = 0;
+  double rows_per_second = 0;
+};
+
+template <typename Table, typename Visit>
+void each_member(const Table& from, LimitSpec& to, Visit visit) {
+  visit(from.max_in_flight(), to.max_in_flight);
+  visit(from.requests_per_second(), to.requests_per_second);
+  visit(from.rows_per_second(), to.rows_per_second);
+}
+
 // The number of a graph's nodes that a provider runs, by ONNX Runtime's name for it.
 struct ProviderNodes {
   std::string provider;

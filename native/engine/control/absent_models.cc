@@ -77,7 +77,7 @@ uint32_t Engine::reserve(const ModelSpec& spec) {
   auto next = std::make_shared<Published>(*published_);
   const uint32_t handle = next_handle_++;
   next->models = published_->models.with(
-      handle, make_absent_model(handle, spec, model_services(), asked_models_));
+      handle, make_absent_model(handle, spec, model_services(spec), asked_models_));
   publish_next(std::move(next));
   return handle;
 }

@@ -67,6 +67,7 @@ Engine::Engine(EngineOptions options)
   backends_["tabular"] = make_tabular_backend(onnxruntime.get());
   auto next = std::make_shared<Published>();
   next->routes = std::make_shared<RouteTable>();
+  next->callers = std::make_shared<CallerTable>();
   published_ = std::move(next);
 }
 
@@ -110,6 +111,16 @@ void Engine::publish_routes(RouteChange change) {
   auto next = std::make_shared<Published>(*published_);
   next->routes = std::make_shared<RouteTable>(published_->routes->with(std::move(change)));
   publish_next(std::move(next));
+}
+
+Status Engine::publish_callers(std::span<const uint8_t> callers) {
+  std::lock_guard lock(mutex_);
+  Result<std::shared_ptr<const CallerTable>> table = published_->callers->next(callers);
+  if (!table.ok()) return std::move(table.error());
+  auto next = std::make_shared<Published>(*published_);
+  next->callers = std::move(table.value());
+  publish_next(std::move(next));
+  return {};
 }
 
 void Engine::set_traces(const TraceRules& rules) {
@@ -201,7 +212,7 @@ Result<std::shared_ptr<BackendModel>> Engine::bind_ensemble(const ModelSpec& spe
   return make_ensemble(spec, models, budget_.get());
 }
 
-ModelServices Engine::model_services() {
+ModelServices Engine::model_services(const ModelSpec& spec) {
   return {&access_log_,
           options_.records,
           budget_.get(),
@@ -212,7 +223,9 @@ ModelServices Engine::model_services() {
           &shared_regions_,
           &trimmer_,
           options_.isolate_wait_ms * kNsPerMs,
-          response_cache_.get()};
+          response_cache_.get(),
+          nullptr,
+          limited_models_.of(spec.name, spec.limits)};
 }
 
 // The long part of a load. Load threads.
@@ -263,9 +276,10 @@ Result<std::shared_ptr<Model>> Engine::load_model(ModelSpec spec) {
     handle = next_handle_++;
   }
   // starts threads: listeners must not wait for it at the lock
+  ModelServices services = model_services(spec);
   auto model =
       std::make_shared<Model>(handle, std::move(spec), std::move(replicas), std::move(shapes),
-                              load_us, model_services(), std::move(finding));
+                              load_us, std::move(services), std::move(finding));
   set_sequence_loop(*model);
   std::lock_guard lock(mutex_);
   auto next = std::make_shared<Published>(*published_);
@@ -315,9 +329,9 @@ void Engine::run_unload(uint32_t handle, bool keeps_place, Request& request) {
       model = *found;
       auto next = std::make_shared<Published>(*published_);
       next->models = published_->models.with(
-          handle, keeps_place
-                      ? make_absent_model(handle, model->spec(), model_services(), asked_models_)
-                      : nullptr);
+          handle, keeps_place ? make_absent_model(handle, model->spec(),
+                                                  model_services(model->spec()), asked_models_)
+                              : nullptr);
       publish_next(std::move(next));
     }
   }
@@ -432,8 +446,13 @@ void Engine::metrics(MetricsKind kind, Request& request, std::shared_ptr<Home> h
 
 void Engine::run_metrics(MetricsKind kind, Request& request) {
   const std::shared_ptr<const Published> current = published();
-  const MetricsSources sources{*current, *budget_,      request_log_.totals(),
-                               tracer_,  server_stats_, response_cache_.get()};
+  const MetricsSources sources{*current,
+                               *budget_,
+                               request_log_.totals(),
+                               tracer_,
+                               server_stats_,
+                               response_cache_.get(),
+                               limited_models_.all()};
   request.response.clear();
   if (write_metrics(kind, sources, request.response)) finish_request(request);
   else finish_request(request, make_error(ErrorCode::Internal, "out of memory"));

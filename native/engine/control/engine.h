@@ -16,6 +16,7 @@
 #include "engine/control/metrics.h"
 #include "engine/control/quiet_work.h"
 #include "engine/control/task_threads.h"
+#include "engine/limits/limited_models.h"
 #include "engine/model/model.h"
 #include "engine/observe/tracer.h"
 #include "engine/published/published.h"
@@ -78,6 +79,9 @@ class Engine : public std::enable_shared_from_this<Engine> {
   // with none when it is cancelled. One request at a time.
   void take_asked(Request& request, std::shared_ptr<Home> home);
   void publish_routes(RouteChange change);
+  // Publishes the callers that have limits, from engine.fbs CallerTable bytes. Errors:
+  // invalid_argument.
+  Status publish_callers(std::span<const uint8_t> callers);
   // Runs one request message on every session of a loaded model; completes with the last session's
   // response. Not counted in statistics. Moves from `message`. Errors (by completion):
   // model_not_found, those of serve(); cancelled or model_not_ready if the ticket is cancelled or
@@ -120,7 +124,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void run_unload(uint32_t handle, bool keeps_place, Request& request);
   void start_unload(uint32_t handle, bool keeps_place, Request& request,
                     std::shared_ptr<Home> home);
-  ModelServices model_services();
+  ModelServices model_services(const ModelSpec& spec);
   Status run_warm_up(uint32_t handle, Protocol protocol, std::span<const uint8_t> message,
                      Request& request);
   void run_metrics(MetricsKind kind, Request& request);
@@ -152,6 +156,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   InlineWatch inline_watch_;
   std::map<std::string, std::unique_ptr<Backend>, std::less<>> backends_;  // fixed from the start
   AskedModels asked_models_;
+  LimitedModels limited_models_;
   std::atomic<uint64_t> epoch_{0};
   std::mutex mutex_;
   std::shared_ptr<const Published> published_;  // guarded by mutex_

@@ -214,6 +214,28 @@ void write_isolated_metrics(const std::vector<IsolatedReading>& readings, Metric
   }
 }
 
+// Writes the limits of models, or of keys; nothing if there are none.
+void write_limits(const std::vector<std::shared_ptr<RequestLimits>>& limits, const std::string& of,
+                  const std::string& what, MetricsWriter& writer) {
+  if (limits.empty()) return;
+  const std::string refused = "serval_" + of + "_requests_limited_total";
+  writer.family(refused, "counter", "Requests that a limit of " + what + " refused, by limit");
+  for (const std::shared_ptr<RequestLimits>& one : limits) {
+    for (size_t kind = 0; kind < kLimitKinds; ++kind) {
+      const auto limit = static_cast<LimitKind>(kind);
+      writer.sample(refused,
+                    metric_label(of, one->name()) + "," + metric_label("limit", name_of(limit)),
+                    one->refused(limit));
+    }
+  }
+  const std::string in_flight = "serval_" + of + "_requests_in_flight";
+  writer.family(in_flight, "gauge", "Admitted and not yet answered requests of " + what);
+  for (const std::shared_ptr<RequestLimits>& one : limits) {
+    writer.sample(in_flight, metric_label(of, one->name()),
+                  static_cast<uint64_t>(one->in_flight()));
+  }
+}
+
 }  // namespace
 
 bool write_metrics(MetricsKind kind, const MetricsSources& from, ByteBuffer& out) {
@@ -242,6 +264,8 @@ bool write_metrics(MetricsKind kind, const MetricsSources& from, ByteBuffer& out
   write_isolated_metrics(processes, writer);
   write_isolated_waits(from.published, writer);
   write_sequences(counted, writer);
+  write_limits(from.limited_models, "model", "a model that has limits", writer);
+  write_limits(from.published.callers->all(), "key", "a key that has limits", writer);
   from.server_stats.write(writer);
   return written && writer.ok();
 }

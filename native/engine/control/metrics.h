@@ -1,6 +1,9 @@
 // The metrics of the engine as Prometheus text. Control plane; thread: sv-quick.
 #pragma once
 
+#include <memory>
+#include <vector>
+
 #include "base/buffer.h"
 #include "base/memory_budget.h"
 #include "engine/observe/request_log.h"
@@ -21,6 +24,7 @@ struct MetricsSources {
   const Tracer& tracer;
   const ServerStats& server_stats;
   ResponseCache* response_cache;  // null if there is none
+  std::vector<std::shared_ptr<RequestLimits>> limited_models;
 };
 
 // Appends the metrics of all models; in Triton's names, those of the process too. False: out of

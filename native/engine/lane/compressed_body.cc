@@ -60,8 +60,13 @@ Answer CompressedBodies::accept(uint32_t ticket, Protocol protocol, uint32_t han
   if (model == nullptr) {
     return refused(handle != 0 ? gone(handle) : make_error(ErrorCode::ModelNotFound, ""));
   }
+  Admission admission;
+  if (const Status admitted = state_.admit(**model, admission); !admitted.ok()) {
+    return refused(admitted.error());
+  }
   traces_.begin(**model);
   queueing_.begin(*request, *model, arrival, 0);
+  request->admission = std::move(admission);
   request->trace = traces_.release();
   state_.completions.add_working(1);
   const uint32_t waiting = state_.slots.ticket_of(*request);

@@ -20,8 +20,7 @@ Answer Intake::accept_whole(Protocol protocol, uint32_t handle, std::span<const 
 
 Answer Intake::accept_message(const Arrival& arrival) {
   WireModelRef ref;
-  const Result<uint32_t> handle =
-      find_model(arrival.protocol, arrival.bytes, *state_.published().routes, ref);
+  const Result<uint32_t> handle = find_model(arrival.protocol, arrival.bytes, state_, ref);
   if (handle.ok()) {
     Arrival found = arrival;
     found.schedule = ref.schedule;
@@ -45,18 +44,28 @@ Answer Intake::accept_body(uint32_t ticket, Protocol protocol, uint32_t handle,
 // otherwise, and if it took too long for this thread.
 Answer Intake::admit(Arrival arrival, uint32_t handle) {
   const std::shared_ptr<Model>* model = state_.published().find(handle);
-  if (model != nullptr) traces_.begin(**model);
+  Admission admission;
+  if (model != nullptr) {
+    if (const Status admitted = state_.admit(**model, admission); !admitted.ok()) {
+      const Answer refused = replies_.answer(arrival, admitted.error(), handle);
+      if (arrival.request != nullptr) state_.slots.release(*arrival.request);
+      return refused;
+    }
+    traces_.begin(**model);
+  }
   CacheUse cache = CacheUse::Waits;
   if (model != nullptr && !runs_inline(**model, arrival.protocol, arrival.bytes.size())) {
     if ((*model)->cache() == nullptr || arrival.bytes.size() > kCachedInlineBodyMax) {
-      return enqueue(arrival, *model, 0, false);
+      return enqueue(arrival, *model, std::move(admission), 0, false);
     }
     cache = CacheUse::HitsOnly;
   }
-  const std::optional<Answer> answer =
-      model != nullptr ? run_here(arrival, **model, cache) : answer_missing(arrival, handle);
+  const std::optional<Answer> answer = model != nullptr
+                                           ? run_here(arrival, **model, cache, admission)
+                                           : answer_missing(arrival, handle);
   if (!answer.has_value()) {
-    return enqueue(arrival, *model, inline_runner_.spent_ns(), state_.slots.first().died);
+    return enqueue(arrival, *model, std::move(admission), inline_runner_.spent_ns(),
+                   state_.slots.first().died);
   }
   if (arrival.request != nullptr) state_.slots.release(*arrival.request);
   return *answer;
@@ -78,7 +87,8 @@ Status Intake::pad_body(Arrival& arrival) {
 // Runs the request and puts the response into slot 0. Returns nothing if the run took too long for
 // this thread, or the request must wait for its model's process or an equal request, or (HitsOnly)
 // its response is not cached: the caller must queue the request.
-std::optional<Answer> Intake::run_here(Arrival& arrival, Model& model, CacheUse cache) {
+std::optional<Answer> Intake::run_here(Arrival& arrival, Model& model, CacheUse cache,
+                                       Admission& admission) {
   if (Status padded = pad_body(arrival); !padded.ok()) {
     return replies_.answer(arrival, padded.error(), model.handle());
   }
@@ -89,7 +99,9 @@ std::optional<Answer> Intake::run_here(Arrival& arrival, Model& model, CacheUse 
   out.trace = traces_.release();
   out.wait_until_ns = 0;
   out.died = false;
+  out.admission = std::move(admission);
   const bool served = inline_runner_.run(model, input, 0, limit_ns, out);
+  admission = std::move(out.admission);
   if (!served) {
     traces_.restore(std::move(out.trace));
     return std::nullopt;
@@ -113,12 +125,13 @@ Answer Intake::answer_missing(Arrival& arrival, uint32_t handle) {
 // `spent_ns`: time that an ended run on this thread spent on the request; `died`: its process ended
 // during that run.
 Answer Intake::enqueue(const Arrival& arrival, const std::shared_ptr<Model>& model,
-                       uint64_t spent_ns, bool died) {
+                       Admission admission, uint64_t spent_ns, bool died) {
   const Result<Request*> accepted = queueing_.accept(arrival);
   if (!accepted.ok()) return replies_.answer(arrival, accepted.error(), model->handle());
   Request& request = *accepted.value();
   queueing_.begin(request, model, arrival, spent_ns);
   request.died = died;
+  request.admission = std::move(admission);
   request.trace = traces_.release();
   if (request.protocol == Protocol::V2Rest && model->queue().settings().reads_request()) {
     Status peeked = peek_v2_schedule(request.bytes(), request.json_bytes, request.schedule);

@@ -38,10 +38,11 @@ class Intake {
  private:
   Answer admit(Arrival arrival, uint32_t handle);
   Status pad_body(Arrival& arrival);
-  std::optional<Answer> run_here(Arrival& arrival, Model& model, CacheUse cache);
+  std::optional<Answer> run_here(Arrival& arrival, Model& model, CacheUse cache,
+                                 Admission& admission);
   Answer answer_missing(Arrival& arrival, uint32_t handle);
-  Answer enqueue(const Arrival& arrival, const std::shared_ptr<Model>& model, uint64_t spent_ns,
-                 bool died);
+  Answer enqueue(const Arrival& arrival, const std::shared_ptr<Model>& model, Admission admission,
+                 uint64_t spent_ns, bool died);
   Answer refuse(Request& request, Model& model, const Error& error);
 
   LaneState& state_;

@@ -92,6 +92,7 @@ void Lane::close() {
   for (Request* request : state_.completions.wait_for_all()) {
     state_.slots.unpin(*request);
     request->model.reset();
+    request->admission.end();
   }
   state_.slots.unpin_tasks();
   state_.drop_published();

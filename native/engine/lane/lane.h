@@ -42,6 +42,9 @@ class Lane {
   // Memory that this thread's JavaScript holds.
   HeldBytes& held_bytes() { return held_bytes_; }
 
+  // Sets the caller of the requests that follow; see LaneState.
+  void set_caller(uint32_t number) { state_.set_caller(number); }
+
   // Runs or queues a whole REST body. handle 0 = the model is unknown (V1 still checks the body).
   Answer infer(Protocol protocol, uint32_t handle, std::span<const uint8_t> body,
                int64_t json_bytes) {

@@ -18,25 +18,26 @@ Error error_of(const Missing& missing) {
 
 }  // namespace
 
-Result<uint32_t> find_servable(const TfModelRef& spec, const RouteTable& routes) {
+Result<uint32_t> find_servable(const TfModelRef& spec, LaneState& state) {
   Missing missing;
-  const std::optional<uint32_t> handle =
-      routes.find_servable(spec.name, spec.has_version ? &spec.version : nullptr,
-                           spec.has_label ? &spec.label : nullptr, missing);
+  const std::optional<uint32_t> handle = state.routes_to(spec.name).find_servable(
+      spec.name, spec.has_version ? &spec.version : nullptr, spec.has_label ? &spec.label : nullptr,
+      missing);
   return handle.has_value() ? Result<uint32_t>(*handle) : error_of(missing);
 }
 
 // Hot path: route for gRPC.
-Result<uint32_t> find_model(Protocol protocol, std::span<const uint8_t> message,
-                            const RouteTable& routes, WireModelRef& ref) {
+Result<uint32_t> find_model(Protocol protocol, std::span<const uint8_t> message, LaneState& state,
+                            WireModelRef& ref) {
   if (is_tf_message(protocol)) {
     TfModelRef spec;
     if (Status peeked = peek_tf(message, spec); !peeked.ok()) return std::move(peeked.error());
-    return find_servable(spec, routes);
+    return find_servable(spec, state);
   }
   if (Status peeked = peek_wire_v2(message, ref); !peeked.ok()) return std::move(peeked.error());
   Missing missing;
-  const std::optional<uint32_t> handle = routes.find(ref.name, ref.version, missing);
+  const std::optional<uint32_t> handle =
+      state.routes_to(ref.name).find(ref.name, ref.version, missing);
   if (handle.has_value()) return *handle;
   missing.request_id = ref.id;
   return error_of(missing);

@@ -8,19 +8,21 @@
 
 #include "codec/serving/wire.h"
 #include "codec/v2/wire.h"
+#include "engine/lane/state.h"
 #include "engine/published/route_table.h"
 #include "engine/request/protocol.h"
 #include "engine/request/request.h"
 
 namespace serval {
 
-// Returns the handle that serves the model of a ModelSpec. Errors, without a text: what is missing.
-Result<uint32_t> find_servable(const TfModelRef& spec, const RouteTable& routes);
+// Returns the handle that serves the model of a ModelSpec, as the lane's caller sees it. Errors,
+// without a text: what is missing.
+Result<uint32_t> find_servable(const TfModelRef& spec, LaneState& state);
 
 // Returns the handle of the message's model; sets `ref` to the other fields of a V2 message.
 // Errors: those of peek_wire_v2() and peek_tf(), and without a text, what is missing.
-Result<uint32_t> find_model(Protocol protocol, std::span<const uint8_t> message,
-                            const RouteTable& routes, WireModelRef& ref);
+Result<uint32_t> find_model(Protocol protocol, std::span<const uint8_t> message, LaneState& state,
+                            WireModelRef& ref);
 
 // Replaces the contents of `out` by a stream's response that carries the error of a request.
 // Returns false if out of memory.

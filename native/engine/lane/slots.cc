@@ -73,6 +73,7 @@ void RequestSlots::release(Request& request) {
   request.model.reset();
   request.group.reset();
   request.trace.reset();
+  request.admission.end();
   if (request.held_bytes() >= MemoryBudget::kLargeBytes) engine_.trimmer().note();
   if (retained_bytes_ + request.held_bytes() > retained_bytes_max_) {
     drop(request.body);
@@ -128,6 +129,7 @@ bool RequestSlots::keep_answer(uint32_t ticket) {
   if (request == nullptr || request->stage != Request::Stage::Taken) return false;
   unpin(*request);
   request->model.reset();
+  request->admission.end();
   request->stage = Request::Stage::Kept;
   drop(request->body);
   return true;

@@ -2,7 +2,9 @@
 // the home of the lane's requests, and their slots. Hot path; the listener's thread.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "engine/control/engine.h"
@@ -32,6 +34,22 @@ struct LaneState {
   }
   void drop_published() { published_ = std::make_shared<Published>(); }
 
+  // Sets the caller of the requests that follow: its number in the CallerTable, 0 = one whose key
+  // has no limits, or none.
+  void set_caller(uint32_t number) { caller_ = number; }
+  // Admits a request of that caller unless a limit refuses it. Errors: limit_reached.
+  Status admit(const Model& model, Admission& admission) {
+    if (caller_ == 0 && model.limits() == nullptr) [[likely]]
+      return {};
+    return admit_limited(model, admission);
+  }
+  // The routes that the caller sees when it names this model: none for a model that is not open to
+  // its key, which then is as unknown as one that does not exist.
+  const RouteTable& routes_to(std::string_view model) {
+    const Published& now = published();
+    return caller_ == 0 || may_use(now, model) ? *now.routes : no_routes_;
+  }
+
   std::shared_ptr<Engine> engine;  // until the lane is closed
   const std::shared_ptr<MemoryBudget> budget;
   const std::shared_ptr<Home> home;
@@ -41,7 +59,12 @@ struct LaneState {
   RequestSlots slots;
 
  private:
+  Status admit_limited(const Model& model, Admission& admission);
+  bool may_use(const Published& now, std::string_view model) const;
+
   std::shared_ptr<const Published> published_;
+  const RouteTable no_routes_;
+  uint32_t caller_ = 0;
 };
 
 }  // namespace serval

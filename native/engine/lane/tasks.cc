@@ -46,11 +46,15 @@ Answer Tasks::accept(const Arrival& arrival) {
   if (Status read = read_tf_tasks(arrival.bytes, tasks); !read.ok()) {
     return replies_.answer(arrival, read.error());
   }
-  const Result<uint32_t> handle = find_servable(tasks[0].model, *state_.published().routes);
+  const Result<uint32_t> handle = find_servable(tasks[0].model, state_);
   if (!handle.ok()) return replies_.answer(arrival, handle.error());
   const std::shared_ptr<Model>* model = state_.published().find(handle.value());
   if (model == nullptr) return replies_.answer(arrival, gone(handle.value()));
-  if ((*model)->is_absent()) return wait_for_load(arrival, *model);
+  Admission admission;
+  if (const Status admitted = state_.admit(**model, admission); !admitted.ok()) {
+    return replies_.answer(arrival, admitted.error(), handle.value());
+  }
+  if ((*model)->is_absent()) return wait_for_load(arrival, *model, std::move(admission));
   if (Status checked = check_tf_tasks(tasks, (*model)->signatures()); !checked.ok()) {
     explain_signature(**model, checked.error());
     return replies_.answer(arrival, checked.error(), handle.value());
@@ -58,20 +62,23 @@ Answer Tasks::accept(const Arrival& arrival) {
   traces_.begin(**model);
   const Stopwatch watch;
   size_t done = 0;
-  const std::optional<Answer> answer = run_here(arrival, **model, done);
+  const std::optional<Answer> answer = run_here(arrival, **model, admission, done);
   answer_.response.shrink(kAnswerKeepBytes);
   if (answer.has_value()) {
     log_tasks(**model, arrival.bytes, answer->code, state_.slots.first(), watch.elapsed_ns());
   }
-  const Answer whole =
-      answer.has_value() ? *answer : queue(arrival, *model, done, watch.elapsed_ns());
+  const Answer whole = answer.has_value()
+                           ? *answer
+                           : queue(arrival, *model, std::move(admission), done, watch.elapsed_ns());
+  answer_.admission.end();
   traces_.drop();
   return whole;
 }
 
 // Runs tasks one after the other as long as the policy allows; the results of the first `done` are
 // in slot 0. Returns nothing if tasks remain: the caller must queue them.
-std::optional<Answer> Tasks::run_here(const Arrival& arrival, Model& model, size_t& done) {
+std::optional<Answer> Tasks::run_here(const Arrival& arrival, Model& model,
+                                      const Admission& admission, size_t& done) {
   const Stopwatch watch;
   Request& whole = state_.slots.first();
   Request& one = answer_;
@@ -82,6 +89,7 @@ std::optional<Answer> Tasks::run_here(const Arrival& arrival, Model& model, size
   for (; done < tasks_.size(); ++done) {
     const TfTask& task = tasks_[done];
     const Protocol protocol = protocol_of(task);
+    one.admission = admission.part(done == 0);
     if (!runs_inline(model, protocol, arrival.bytes.size())) return std::nullopt;
     const std::string_view signature = task.signature();
     ServeInput input{protocol, arrival.bytes, -1, nullptr, &signature};
@@ -104,11 +112,12 @@ std::optional<Answer> Tasks::run_here(const Arrival& arrival, Model& model, size
 }
 
 // Queues the tasks from `first` on; the results of those before are in slot 0.
-Answer Tasks::queue(const Arrival& arrival, const std::shared_ptr<Model>& model, size_t first,
-                    uint64_t spent_ns) {
+Answer Tasks::queue(const Arrival& arrival, const std::shared_ptr<Model>& model,
+                    Admission admission, size_t first, uint64_t spent_ns) {
   const Result<Request*> accepted = queueing_.accept(arrival);
   if (!accepted.ok()) return replies_.answer(arrival, accepted.error(), model->handle());
   Request& whole = *accepted.value();
+  whole.admission = std::move(admission);
   if (queue_all(whole, model, first, arrival.timeout_us, spent_ns)) {
     return {ErrorCode::Ok, true, state_.slots.ticket_of(whole)};
   }
@@ -146,10 +155,12 @@ bool Tasks::queue_all(Request& whole, const std::shared_ptr<Model>& model, size_
 }
 
 // The tasks need the model's signatures: the whole request waits for them.
-Answer Tasks::wait_for_load(const Arrival& arrival, const std::shared_ptr<Model>& model) {
+Answer Tasks::wait_for_load(const Arrival& arrival, const std::shared_ptr<Model>& model,
+                            Admission admission) {
   const Result<Request*> accepted = queueing_.accept(arrival);
   if (!accepted.ok()) return replies_.answer(arrival, accepted.error(), model->handle());
   Request& request = *accepted.value();
+  request.admission = std::move(admission);
   queueing_.begin(request, model, arrival, 0);
   const Answer pending{ErrorCode::Ok, true, state_.slots.ticket_of(request)};
   const Status pushed = queueing_.push(request, model);
@@ -162,6 +173,7 @@ Answer Tasks::wait_for_load(const Arrival& arrival, const std::shared_ptr<Model>
 }
 
 bool Tasks::begin_again(Request& whole) {
+  answer_.admission.end();
   Status begun = queueing_.take_up(whole);
   if (begun.ok() && whole.model->is_absent()) return queueing_.enter(whole);
   if (begun.ok()) begun = read_tf_tasks(whole.bytes(), tasks_);
@@ -201,6 +213,8 @@ Status Tasks::queue_one(const std::shared_ptr<TaskGroup>& group, size_t at,
   queueing_.begin(*part, model, {protocol_of(task), {}, -1, timeout_us, nullptr, {}}, spent_ns);
   part->died = at == group->next && answer_.died;  // its run on this thread
   part->trace = traces_.of_task(at);
+  part->admission = answer_.admission && at == group->next ? std::move(answer_.admission)
+                                                           : group->whole->admission.part(at == 0);
   Status pushed = queueing_.push(*part, model);
   if (pushed.ok()) {
     group->parts[at].request = part;

@@ -58,12 +58,14 @@ class Tasks {
   Request* finish(Request& done);
 
  private:
-  std::optional<Answer> run_here(const Arrival& arrival, Model& model, size_t& done);
-  Answer queue(const Arrival& arrival, const std::shared_ptr<Model>& model, size_t first,
-               uint64_t spent_ns);
+  std::optional<Answer> run_here(const Arrival& arrival, Model& model, const Admission& admission,
+                                 size_t& done);
+  Answer queue(const Arrival& arrival, const std::shared_ptr<Model>& model, Admission admission,
+               size_t first, uint64_t spent_ns);
   bool queue_all(Request& whole, const std::shared_ptr<Model>& model, size_t first,
                  uint64_t timeout_us, uint64_t spent_ns);
-  Answer wait_for_load(const Arrival& arrival, const std::shared_ptr<Model>& model);
+  Answer wait_for_load(const Arrival& arrival, const std::shared_ptr<Model>& model,
+                       Admission admission);
   Status queue_one(const std::shared_ptr<TaskGroup>& group, size_t at,
                    const std::shared_ptr<Model>& model, uint64_t timeout_us, uint64_t spent_ns);
   void end(TaskGroup& group);

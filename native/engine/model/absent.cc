@@ -40,6 +40,7 @@ std::shared_ptr<Model> make_absent_model(uint32_t handle, const ModelSpec& spec,
   bare.name = spec.name;
   bare.version = spec.version;
   bare.queue = spec.queue;
+  bare.limits = spec.limits;
   bare.exec_mode = ExecMode::Queued;
   services.process_wait_ns = kLoadWaitNs;
   services.absent = &absent;

@@ -15,6 +15,7 @@
 
 #include "backend/backend.h"
 #include "engine/cache/model_cache.h"
+#include "engine/limits/request_limits.h"
 #include "engine/model/batch_probe.h"
 #include "engine/model/request_queue.h"
 #include "engine/model/shapes.h"
@@ -101,6 +102,7 @@ struct ModelServices {
   uint64_t process_wait_ns = 0;  // how long a request waits for its model's process; 0 = not at all
   ResponseCache* response_cache = nullptr;  // of models that ask for it; null = none
   AbsentModels* absent = nullptr;           // of a model that is not loaded (absent.h), else null
+  std::shared_ptr<RequestLimits> limits = nullptr;  // of the model's requests; null = none
 };
 
 // Runs the queued requests of a model whose requests depend on each other (engine/sequence).
@@ -152,6 +154,8 @@ class Model final : public Timed, public EqualRequests {
   // Statistics of the model and its queue. Control plane, any thread.
   StatsReading read_stats();
   const ModelServices& services() const { return services_; }
+  // Limits of its requests, shared with its other versions; null = none.
+  const std::shared_ptr<RequestLimits>& limits() const { return services_.limits; }
   // Selects the requests to log; null if there is no log.
   RequestTap* tap() const { return tap_.get(); }
 

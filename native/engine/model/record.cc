@@ -13,6 +13,7 @@ Outcome outcome_of(ErrorCode code) {
   switch (code) {
     case ErrorCode::Ok: return Outcome::Success;
     case ErrorCode::QueueFull:
+    case ErrorCode::LimitReached:
     case ErrorCode::DeadlineExceeded: return Outcome::Rejected;
     case ErrorCode::Cancelled: return Outcome::Cancelled;
     case ErrorCode::BackendFailed: return Outcome::BackendFailed;
@@ -111,6 +112,7 @@ void log_refused(AccessLog& log, const RefusedRequest& refused, const Error& err
 
 void end_request(Model& model, Request& request, const Status& status, const Progress* progress) {
   const ErrorCode code = status.ok() ? ErrorCode::Ok : status.error().code;
+  if (progress != nullptr) request.admission.charge_rows(progress->times.rows);
   store_outcome(request, status);
   const uint64_t total_ns = request.queued.elapsed_ns();
   const ServedRequest served{request.protocol,

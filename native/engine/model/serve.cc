@@ -104,6 +104,7 @@ Status serve_steps(const ServeInput& input, Model& model, size_t replica_index,
   done = copy_shared_inputs(model, memory.arena, memory.decoded);
   if (!done.ok()) return done;
   times.rows = model.rows_of(memory.decoded.inputs);
+  out.admission.charge_rows(times.rows);
   if (model.cache() != nullptr) {
     memory.cache.begin(model.cache(), memory.decoded, input.cache);
     if (is_left(input, memory.cache)) return leave(input, model, memory.cache, out);

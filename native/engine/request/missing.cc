@@ -14,6 +14,7 @@ ErrorCode Missing::code() const {
     case fb::MissingPart::Number:
     case fb::MissingPart::Int64: return ErrorCode::InvalidArgument;
     case fb::MissingPart::Signature: return ErrorCode::SignatureNotFound;
+    case fb::MissingPart::Limit: return ErrorCode::LimitReached;
   }
   return ErrorCode::Internal;
 }
@@ -24,7 +25,8 @@ std::string Missing::pack() const {
   const auto model_text = text(model), version_text = text(version), label_text = text(label),
              reason_text = text(reason), signature_text = text(signature), id = text(request_id);
   builder.Finish(fb::CreateMissing(builder, part, model_text, version_text, label_text,
-                                   found_version, reason_text, signature_text, id, known));
+                                   found_version, reason_text, signature_text, id, known,
+                                   retry_after_s));
   return {reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize()};
 }
 
@@ -50,6 +52,7 @@ std::string text_of_missing(const Error& error) {
       if (!error.message.empty()) return error.message;
       return model + " has no signature '" + text(missing.signature()) + "'";
     }
+    case fb::MissingPart::Limit: break;
   }
   return error.message;
 }

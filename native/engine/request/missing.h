@@ -23,6 +23,7 @@ struct Missing {
   std::string version;
   int64_t found_version = 0;
   bool known = false;  // the registry has more information about it
+  uint32_t retry_after_s = 0;
 };
 
 // Returns the text of a missing part for a log; clients get the words of their protocol.

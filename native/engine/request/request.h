@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "codec/request.h"
 #include "engine/cache/keyed_hash.h"
+#include "engine/limits/admission.h"
 #include "engine/request/protocol.h"
 #include "engine/request/trace.h"
 
@@ -46,6 +47,7 @@ struct Request {
   std::shared_ptr<Model> model;
   std::shared_ptr<Home> home;  // set while queued: the queue that returns it
   CancelFlag cancel;
+  Admission admission;           // its place under the limits of its model and its caller
   size_t running_at = 0;         // its index there
   Stopwatch queued;              // when it began to wait
   std::unique_ptr<Trace> trace;  // null: it is not traced

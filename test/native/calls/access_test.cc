@@ -69,11 +69,30 @@ std::shared_ptr<const AccessRules> rules() {
   return made.value();
 }
 
+TEST(Access, SaysWhoseTheAcceptedKeyIs) {
+  std::vector<CallAccess> accesses;
+  accesses.push_back(rule(
+      CallAccess::OpenTo::None,
+      {{"authorization", true, {kOther, kKey}, {}, {0, 7}}, {"x-key", false, {kKey}, {}, {9}}}));
+  const auto made = AccessRules::make(std::move(accesses), {0});
+  ASSERT_TRUE(made.ok());
+  AcceptedKeys accepted;
+  for (int time = 0; time < 2; ++time) {  // then from the cache
+    const auto caller = [&](const char* header, const char* value) {
+      return made.value()->judge(FakeCall(0, {{header, value}}), accepted);
+    };
+    EXPECT_EQ(caller("authorization", "Bearer key").caller, 7u);
+    EXPECT_EQ(caller("authorization", "Bearer other").caller, 0u);
+    EXPECT_EQ(caller("x-key", "key").caller, 9u);
+    EXPECT_NE(caller("x-key", "none").refusal, nullptr);
+  }
+}
+
 std::string verdict(const FakeCall& call) {
   const auto made = rules();
   AcceptedKeys accepted;
-  const AccessRefusal* refusal = made->judge(call, accepted);
-  if (refusal == nullptr) EXPECT_EQ(made->judge(call, accepted), nullptr) << "once more";
+  const AccessRefusal* refusal = made->judge(call, accepted).refusal;
+  if (refusal == nullptr) EXPECT_EQ(made->judge(call, accepted).refusal, nullptr) << "once more";
   return refusal == nullptr ? "in" : refusal->text;
 }
 
@@ -121,11 +140,11 @@ TEST(AccessRules, RefusesAnIndexThatIsNotThere) {
 TEST(AccessView, LetsEverybodyInUntilThereIsATable) {
   AccessSource source;
   AccessView view;
-  EXPECT_EQ(view.judge(source, FakeCall(2)), nullptr);
+  EXPECT_EQ(view.judge(source, FakeCall(2)).refusal, nullptr);
   source.publish(rules());
-  ASSERT_NE(view.judge(source, FakeCall(2)), nullptr);
+  ASSERT_NE(view.judge(source, FakeCall(2)).refusal, nullptr);
   source.publish(nullptr);
-  EXPECT_EQ(view.judge(source, FakeCall(2)), nullptr);
+  EXPECT_EQ(view.judge(source, FakeCall(2)).refusal, nullptr);
 }
 
 // Like rules(), but for `key` alone, in "x-key".
@@ -142,12 +161,12 @@ TEST(AccessView, ForgetsWhomItLetInWhenTheTableIsAnother) {
   source.publish(rules_of(kKey));
   const FakeCall first(0, {{"x-key", "key"}});
   const FakeCall second(0, {{"x-key", "other"}});
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(view.judge(source, first), nullptr);
-  ASSERT_NE(view.judge(source, second), nullptr);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(view.judge(source, first).refusal, nullptr);
+  ASSERT_NE(view.judge(source, second).refusal, nullptr);
   source.publish(rules_of(kOther));
-  ASSERT_NE(view.judge(source, first), nullptr);
-  EXPECT_EQ(view.judge(source, first)->text, "unknown");
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(view.judge(source, second), nullptr);
+  ASSERT_NE(view.judge(source, first).refusal, nullptr);
+  EXPECT_EQ(view.judge(source, first).refusal->text, "unknown");
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(view.judge(source, second).refusal, nullptr);
 }
 
 TEST(AccessView, WhoWasLetInToOneKindOfCallIsNotLetInToAnother) {
@@ -155,8 +174,8 @@ TEST(AccessView, WhoWasLetInToOneKindOfCallIsNotLetInToAnother) {
   AccessView view;
   source.publish(rules_of(kKey));
   for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(view.judge(source, FakeCall(1, {{"x-key", "key"}})), nullptr);
-    const AccessRefusal* refusal = view.judge(source, FakeCall(2, {{"x-key", "key"}}));
+    EXPECT_EQ(view.judge(source, FakeCall(1, {{"x-key", "key"}})).refusal, nullptr);
+    const AccessRefusal* refusal = view.judge(source, FakeCall(2, {{"x-key", "key"}})).refusal;
     ASSERT_NE(refusal, nullptr);
     EXPECT_EQ(refusal->text, "forbidden");
   }
@@ -172,7 +191,8 @@ TEST(AccessView, FollowsWhileTablesChange) {
     threads.emplace_back([&] {
       AccessView view;
       while (!stop.load()) {
-        const AccessRefusal* refusal = view.judge(source, FakeCall(2, {{"x-key", "other"}}));
+        const AccessRefusal* refusal =
+            view.judge(source, FakeCall(2, {{"x-key", "other"}})).refusal;
         if (refusal == nullptr || refusal->text != "forbidden") wrong.fetch_add(1);
         judged.fetch_add(1);
       }

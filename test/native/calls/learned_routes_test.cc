@@ -32,8 +32,8 @@ constexpr uint32_t kPart = 7;
 
 // A rule of the first generations.
 std::vector<uint8_t> rule(uint32_t kind, uint32_t number, std::vector<std::string> texts,
-                          uint32_t part = kPart) {
-  const uint32_t words[] = {kind, number, 0, part, 0};
+                          uint32_t part = kPart, uint32_t caller = 0) {
+  const uint32_t words[] = {kind, number, 0, part, 0, caller};
   std::vector<uint8_t> out(sizeof words);
   std::memcpy(out.data(), words, sizeof words);
   for (const std::string& text : texts) {
@@ -56,12 +56,13 @@ class LearnedRoutesTest : public ::testing::Test {
              std::string_view path = "/m", std::string_view query = "") {
     headers.push_back({"Host", "h"});
     const FakeRequest request(method, path, query, std::move(headers));
-    const LearnedRoute* route = routes_.find(now_, request);
+    const LearnedRoute* route = routes_.find(now_, request, caller_);
     if (route != nullptr) EXPECT_EQ(route->handle, 77u);
     return route != nullptr;
   }
   RouteGenerations now_;
   LearnedRoutes routes_;
+  uint32_t caller_ = 0;  // of the latest request
 };
 
 TEST_F(LearnedRoutesTest, AreForOneMethodPathAndHost) {
@@ -72,7 +73,19 @@ TEST_F(LearnedRoutesTest, AreForOneMethodPathAndHost) {
   EXPECT_FALSE(knows({}, "POST", "/n"));
   EXPECT_FALSE(knows({}, "POST", "/m", "x=1"));
   const FakeRequest other("POST", "/m", "", {{"Host", "other"}});
-  EXPECT_EQ(routes_.find(now_, other), nullptr);
+  EXPECT_EQ(routes_.find(now_, other, caller_), nullptr);
+}
+
+TEST_F(LearnedRoutesTest, KnowTheCallerOfEachKey) {
+  for (const auto& [key, caller] : {std::pair<std::string, uint32_t>("one", 5), {"two", 0}}) {
+    ASSERT_TRUE(routes_.learn(
+        now_, 77, rule(kPredict, 1, {"POST", "/m", "h", "x-key", key, ""}, kPart, caller)));
+  }
+  EXPECT_TRUE(knows({{"x-key", "one"}}));
+  EXPECT_EQ(caller_, 5u);
+  EXPECT_TRUE(knows({{"x-key", "two"}}));
+  EXPECT_EQ(caller_, 0u);
+  EXPECT_FALSE(knows({{"x-key", "three"}}));
 }
 
 TEST_F(LearnedRoutesTest, HaveAnswersThatStayTheSame) {
@@ -82,7 +95,7 @@ TEST_F(LearnedRoutesTest, HaveAnswersThatStayTheSame) {
   for (const char one : std::string("{}")) bytes.push_back(static_cast<uint8_t>(one));
   ASSERT_TRUE(routes_.learn(now_, 200, bytes));
   const FakeRequest request("GET", "/live", "", {{"Host", "h"}});
-  const LearnedRoute* route = routes_.find(now_, request);
+  const LearnedRoute* route = routes_.find(now_, request, caller_);
   ASSERT_NE(route, nullptr);
   ASSERT_NE(route->answer, nullptr);
   EXPECT_EQ(route->answer->status, 200);
@@ -92,9 +105,9 @@ TEST_F(LearnedRoutesTest, HaveAnswersThatStayTheSame) {
   EXPECT_EQ(*route->added, lines);
   // Requests from another origin are left to JavaScript.
   const FakeRequest page("GET", "/live", "", {{"Host", "h"}, {"Origin", "http://a"}});
-  EXPECT_EQ(routes_.find(now_, page), nullptr);
+  EXPECT_EQ(routes_.find(now_, page, caller_), nullptr);
   now_.advance(kPart);
-  EXPECT_EQ(routes_.find(now_, request), nullptr);
+  EXPECT_EQ(routes_.find(now_, request, caller_), nullptr);
 }
 
 TEST_F(LearnedRoutesTest, LetInKeysThatWereLetInBefore) {
@@ -118,11 +131,11 @@ TEST_F(LearnedRoutesTest, EndWithTheGenerationOfTheWholeAndOfTheirPart) {
     ASSERT_TRUE(routes.learn(now, 77, known));
     const FakeRequest request("POST", "/m", "", {{"Host", "h"}});
     now.advance(kPart + 1);
-    EXPECT_NE(routes.find(now, request), nullptr) << "another part";
+    EXPECT_NE(routes.find(now, request, caller_), nullptr) << "another part";
     now.advance(part);
-    EXPECT_EQ(routes.find(now, request), nullptr) << part;
+    EXPECT_EQ(routes.find(now, request, caller_), nullptr) << part;
     EXPECT_FALSE(routes.learn(now, 77, known)) << "a stale rule";
-    EXPECT_EQ(routes.find(now, request), nullptr) << part;
+    EXPECT_EQ(routes.find(now, request, caller_), nullptr) << part;
   }
 }
 

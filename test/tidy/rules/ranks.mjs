@@ -20,6 +20,7 @@ const LIBRARIES = [
 const FOLDERS = {
   engine: [
     'cache',
+    'limits',
     'request',
     'published',
     'shm',

@@ -14,6 +14,7 @@ const thread = {
   link: {} as EngineLink,
   control: { seenBy: () => new FakeControl() },
   readings: new FakeReadings(),
+  limited: (control: unknown) => control,
   snapshot,
   shown: snapshot,
   subscribe: () => () => undefined,

@@ -14,6 +14,7 @@ const NOTHING: Missing = {
   signature: '',
   requestId: '',
   known: false,
+  retryAfterS: 0,
 };
 const CODES: Readonly<Record<Missing['part'], ErrorCode>> = {
   model: ErrorCode.ModelNotFound,
@@ -23,6 +24,7 @@ const CODES: Readonly<Record<Missing['part'], ErrorCode>> = {
   number: ErrorCode.InvalidArgument,
   int64: ErrorCode.InvalidArgument,
   signature: ErrorCode.SignatureNotFound,
+  limit: ErrorCode.LimitReached,
 };
 
 /** The arguments of a target's complete(), as the engine's port reports an error. */

@@ -38,6 +38,8 @@ export enum ErrorCode {
   Internal = 18,
   /** the --memory-limit budget, or memory itself, is exhausted */
   MemoryFull = 19,
+  /** a limit of the model or of the caller's key */
+  LimitReached = 20,
 }
 
 /** The kinds of requests that the engine serves end to end. V1: TensorFlow Serving's REST API. Tf: its gRPC PredictionService. */
@@ -193,7 +195,7 @@ export type SequenceStrategy = 'direct' | 'oldest';
 /** A signal about a request. Ready: its row has one. */
 export type SequenceSignal = 'start' | 'ready' | 'end' | 'id';
 
-export type MissingPart = 'model' | 'version' | 'label' | 'ready' | 'number' | 'int64' | 'signature';
+export type MissingPart = 'model' | 'version' | 'label' | 'ready' | 'number' | 'int64' | 'signature' | 'limit';
 
 /** The ranks of an unchecked input that the operator after it accepts. */
 export interface RankRule {
@@ -391,6 +393,29 @@ export interface SequenceSpec {
   readonly states: readonly SequenceState[];
 }
 
+/** Limits of the requests of a model, or of a caller; 0 = none. Rates: a burst is one second's worth, at least 1. */
+export interface LimitSpec {
+  /** admitted and not yet answered */
+  readonly maxInFlight: number;
+  readonly requestsPerSecond: number;
+  readonly rowsPerSecond: number;
+}
+
+/** A caller with an API key that has limits or may use some models only. */
+export interface Caller {
+  /** not 0; names the key for the life of the process */
+  readonly number: number;
+  /** the key's, for messages and metrics */
+  readonly name: string;
+  readonly limits: LimitSpec;
+  /** patterns of model names (* and ?); empty = all models */
+  readonly models: readonly string[];
+}
+
+export interface CallerTable {
+  readonly callers: readonly Caller[];
+}
+
 /** A model to load. Paths are absolute. `backend` is "onnxruntime", "tabular" (path: a plan), "ensemble" or "null". */
 export interface ModelSpec {
   readonly name: string;
@@ -452,6 +477,8 @@ export interface ModelSpec {
   readonly sequence?: SequenceSpec;
   /** ModelInfer refuses it, as in Triton: streams serve it */
   readonly decoupled?: boolean;
+  /** of its requests, over all versions and listeners */
+  readonly limits?: LimitSpec;
 }
 
 /** The number of a graph's nodes that a provider runs, by ONNX Runtime's name for it. */
@@ -526,7 +553,7 @@ export interface ModelRoute {
   readonly gone: boolean;
 }
 
-/** The name in a request that does not exist in the engine. Precedes the text of an error; its length is the response's JSON bytes. TypeScript formats the message, or a gRPC listener with the sentences that it was given; only a missing signature comes with a text. */
+/** The name in a request that does not exist in the engine. Precedes the text of an error; its length is the response's JSON bytes. TypeScript formats the message, or a gRPC listener with the sentences that it was given; only a missing signature and a limit come with a text. */
 export interface Missing {
   readonly part: MissingPart;
   readonly model: string;
@@ -542,6 +569,8 @@ export interface Missing {
   readonly requestId: string;
   /** the registry has more information about it */
   readonly known: boolean;
+  /** Limit: seconds until a request may be admitted */
+  readonly retryAfterS: number;
 }
 
 /** A change of the routes, applied atomically: its models are added or replaced, those that are `gone` are removed, the others are kept. */

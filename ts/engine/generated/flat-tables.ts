@@ -20,7 +20,7 @@ const SEQUENCE_STRATEGY: readonly string[] = ['direct', 'oldest'];
 
 const SEQUENCE_SIGNAL: readonly string[] = ['start', 'ready', 'end', 'id'];
 
-const MISSING_PART: readonly string[] = ['model', 'version', 'label', 'ready', 'number', 'int64', 'signature'];
+const MISSING_PART: readonly string[] = ['model', 'version', 'label', 'ready', 'number', 'int64', 'signature', 'limit'];
 
 export const RANK_RULE: FlatTable<engine.RankRule> = { name: 'RankRule', members: [
   { name: 'min', kind: 'ubyte' },
@@ -160,6 +160,23 @@ export const SEQUENCE_SPEC: FlatTable<engine.SequenceSpec> = { name: 'SequenceSp
   { name: 'states', kind: SEQUENCE_STATE, many: true },
 ] };
 
+export const LIMIT_SPEC: FlatTable<engine.LimitSpec> = { name: 'LimitSpec', members: [
+  { name: 'maxInFlight', kind: 'uint' },
+  { name: 'requestsPerSecond', kind: 'double' },
+  { name: 'rowsPerSecond', kind: 'double' },
+] };
+
+export const CALLER: FlatTable<engine.Caller> = { name: 'Caller', members: [
+  { name: 'number', kind: 'uint' },
+  { name: 'name', kind: 'string' },
+  { name: 'limits', kind: LIMIT_SPEC },
+  { name: 'models', kind: 'string', many: true },
+] };
+
+export const CALLER_TABLE: FlatTable<engine.CallerTable> = { name: 'CallerTable', members: [
+  { name: 'callers', kind: CALLER, many: true },
+] };
+
 export const MODEL_SPEC: FlatTable<engine.ModelSpec> = { name: 'ModelSpec', members: [
   { name: 'name', kind: 'string' },
   { name: 'version', kind: 'decimal', optional: true },
@@ -200,6 +217,7 @@ export const MODEL_SPEC: FlatTable<engine.ModelSpec> = { name: 'ModelSpec', memb
   { name: 'responseCache', kind: 'bool', optional: true },
   { name: 'sequence', kind: SEQUENCE_SPEC, optional: true },
   { name: 'decoupled', kind: 'bool', optional: true },
+  { name: 'limits', kind: LIMIT_SPEC, optional: true },
 ] };
 
 export const PROVIDER_NODES: FlatTable<engine.ProviderNodes> = { name: 'ProviderNodes', members: [
@@ -266,6 +284,7 @@ export const MISSING: FlatTable<engine.Missing> = { name: 'Missing', members: [
   { name: 'signature', kind: 'string' },
   { name: 'requestId', kind: 'string' },
   { name: 'known', kind: 'bool' },
+  { name: 'retryAfterS', kind: 'uint' },
 ] };
 
 export const ROUTE_TABLE: FlatTable<engine.RouteTable> = { name: 'RouteTable', members: [

@@ -18,6 +18,7 @@ type NativeCallAccess = Omit<CallAccess, 'checks'> & {
     readonly header: string;
     readonly bearer: boolean;
     readonly allowed: Buffer;
+    readonly callers: readonly number[];
     readonly others: Buffer;
   }[];
 };

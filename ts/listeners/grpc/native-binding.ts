@@ -7,10 +7,10 @@ import type { EngineWording } from './call.js';
 import type { Cut } from '../cut.js';
 import {
   eachEvent,
-  engineFailure,
+  explainedFailure,
   handshakeFailures,
   threadAdded,
-  type EngineFailure,
+  type ExplainedFailure,
 } from './native-events.js';
 import type { ThreadAdded } from '../threads.js';
 import type { NativeAccess } from './access.js';
@@ -66,14 +66,14 @@ export interface NativeGrpcLink {
 
 /** Events of the listener; a call is identified by its thread and its id. */
 export interface NativeGrpcEvents {
-  /** `deadline`: milliseconds since 1970 or Infinity. */
-  opened(thread: number, call: number, method: number, deadline: number): void;
+  /** `deadline`: milliseconds since 1970 or Infinity. `caller`: ApiKey.caller, 0 = none. */
+  opened(thread: number, call: number, method: number, deadline: number, caller: number): void;
   message(thread: number, call: number, message: Buffer): void;
   halfClosed(thread: number, call: number): void;
   closed(thread: number, call: number): void;
   left(thread: number, call: number, messages: number): void;
   /** A method that the engine serves failed because of a missing name. */
-  explain(thread: number, call: number, method: number, failure: EngineFailure): void;
+  explain(thread: number, call: number, method: number, failure: ExplainedFailure): void;
   full(connections: number): void;
   threadAdded(added: ThreadAdded): void;
   /** TLS handshakes failed; gives the last one's client and reason. */
@@ -106,7 +106,11 @@ function tell(
 ): void {
   switch (kind) {
     case ListenerEvent.Open:
-      return events.opened(thread, call, value, payload.readDoubleLE());
+      return events.opened(
+        ...([thread, call, value] as const),
+        payload.readDoubleLE(),
+        payload.readUInt32LE(DOUBLE_BYTES),
+      );
     case ListenerEvent.Message:
       return events.message(thread, call, payload);
     case ListenerEvent.HalfClosed:
@@ -116,7 +120,7 @@ function tell(
     case ListenerEvent.Left:
       return events.left(thread, call, value);
     case ListenerEvent.Explain:
-      return events.explain(thread, call, value, engineFailure(payload));
+      return events.explain(thread, call, value, explainedFailure(payload));
     case ListenerEvent.Full:
       return events.full(value);
     case ListenerEvent.ThreadAdded:
@@ -137,6 +141,7 @@ function unknownEvent(kind: ListenerEvent): never {
 }
 
 const NOTHING = Buffer.alloc(0);
+const DOUBLE_BYTES = 8;
 
 /** Operations on one call. No effect if the call has ended. */
 export class NativeCall {

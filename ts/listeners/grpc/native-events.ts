@@ -12,6 +12,11 @@ export interface EngineFailure {
   readonly missingBytes: number;
 }
 
+/** The same of a call with the number of its caller: ApiKey.caller, 0 = none. */
+export interface ExplainedFailure extends EngineFailure {
+  readonly caller: number;
+}
+
 /** Called with each event; a call is identified by its thread and its id. */
 export type TellEvent = (
   kind: ListenerEvent,
@@ -58,12 +63,22 @@ export function eachEvent(
   }
 }
 
-/** The payload of Explain and Failed. */
+/** The payload of Failed. */
 export function engineFailure(payload: Buffer): EngineFailure {
   return {
     code: payload.readUInt32LE(),
     missingBytes: payload.readUInt32LE(WORD_BYTES),
     body: payload.subarray(FAILURE_HEAD_BYTES),
+  };
+}
+
+/** The payload of Explain, which also has the number of the caller. */
+export function explainedFailure(payload: Buffer): ExplainedFailure {
+  return {
+    code: payload.readUInt32LE(),
+    missingBytes: payload.readUInt32LE(WORD_BYTES),
+    caller: payload.readUInt32LE(FAILURE_HEAD_BYTES),
+    body: payload.subarray(FAILURE_HEAD_BYTES + WORD_BYTES),
   };
 }
 

@@ -18,7 +18,7 @@ import {
 } from './call.js';
 import { type Expires } from '../tls/settings.js';
 import { NOTHING_CUT, type Cut } from '../cut.js';
-import { EventTaker, type EngineFailure } from './native-events.js';
+import { EventTaker, type ExplainedFailure } from './native-events.js';
 import { expiryOf, pemText } from '../tls/pem-files.js';
 import { nativeAccess, type AccessOf } from './access.js';
 import {
@@ -36,6 +36,8 @@ export interface NativeGrpcListenerOptions {
   /** 0 picks a free port. */
   readonly port: number;
   readonly services: readonly GrpcService[];
+  /** The same services for a caller whose key has limits; absent: the same for all. */
+  readonly servicesOf?: (caller: number) => readonly GrpcService[];
   readonly transport: GrpcTransportSettings;
   /** HTTP uses this port too: calls arrive once the HTTP listener of this thread has started. */
   readonly sharesPort?: boolean;
@@ -77,6 +79,8 @@ export class NativeGrpcListener implements NativeGrpcEvents {
   readonly #options: NativeGrpcListenerOptions;
   readonly #methods: NativeMethod[] = [];
   readonly #answering: Answering[] = [];
+  /** The same for callers whose keys have limits. */
+  readonly #keyed = new Map<number, readonly Answering[]>();
   readonly #kinds: (CallKind | undefined)[] = [];
   readonly #wordings: EngineWording[] = [PLAIN_WORDING];
   /** By thread, then by call. */
@@ -135,6 +139,7 @@ export class NativeGrpcListener implements NativeGrpcEvents {
   /** Access for calls that begin from now on. */
   setAccess(access: AccessOf): void {
     if (!this.#started) return;
+    this.#keyed.clear();
     const table = nativeAccess(this.#kinds, access);
     this.#link.read((native) => native.grpcAccess(table));
   }
@@ -176,9 +181,9 @@ export class NativeGrpcListener implements NativeGrpcEvents {
     }
   }
 
-  opened(thread: number, id: number, method: number, deadline: number): void {
+  opened(thread: number, id: number, method: number, deadline: number, caller: number): void {
     const call = new NativeCall(this.#link.native, thread, id);
-    const { unary, stream } = this.#answering[method] ?? {};
+    const { unary, stream } = this.#answeringOf(caller)[method] ?? {};
     const gone = (): void => void this.#calls[thread]?.delete(id);
     if (unary !== undefined) {
       this.#calls[thread]?.set(id, new NativeUnary(call, unary, deadline, gone));
@@ -219,7 +224,7 @@ export class NativeGrpcListener implements NativeGrpcEvents {
     this.#calls[thread]?.get(id)?.left(messages);
   }
 
-  explain(thread: number, id: number, method: number, failure: EngineFailure): void {
+  explain(thread: number, id: number, method: number, failure: ExplainedFailure): void {
     const call = new NativeCall(this.#link.native, thread, id);
     const explained = this.#explained(method, failure);
     if (explained instanceof GrpcStatus) call.explainStatus(explained.code, explained.details);
@@ -258,8 +263,22 @@ export class NativeGrpcListener implements NativeGrpcEvents {
     this.#drained({ requests, models: addedCounts([models, this.#cutModels ?? {}]) });
   }
 
-  #explained(method: number, { code, body, missingBytes }: EngineFailure): GrpcStatus | Buffer {
-    const engine = this.#answering[method]?.engine;
+  #answeringOf(caller: number): readonly Answering[] {
+    const { servicesOf } = this.#options;
+    if (caller === 0 || servicesOf === undefined) return this.#answering;
+    let keyed = this.#keyed.get(caller);
+    if (keyed === undefined) {
+      keyed = servicesOf(caller).flatMap((service) => methodsOf(service).map(([, one]) => one));
+      this.#keyed.set(caller, keyed);
+    }
+    return keyed;
+  }
+
+  #explained(
+    method: number,
+    { code, body, missingBytes, caller }: ExplainedFailure,
+  ): GrpcStatus | Buffer {
+    const engine = this.#answeringOf(caller)[method]?.engine;
     try {
       if (engine === undefined)
         throw new TypeError(`gRPC method ${method} is not served by the engine`);
@@ -271,18 +290,14 @@ export class NativeGrpcListener implements NativeGrpcEvents {
   }
 
   #register(service: GrpcService): void {
-    const { name, unary, streams, engine = {}, calls = {} } = service;
-    for (const method of [unary, streams, engine].flatMap((kind) => Object.keys(kind))) {
-      const [handler, open, native] = [unary[method], streams[method], engine[method]];
-      this.#answering.push({
-        ...(handler && { unary: handler }),
-        ...(open && { stream: open }),
-        ...(native && { engine: native }),
-      });
+    const { name, calls = {} } = service;
+    for (const [method, answering] of methodsOf(service)) {
+      const { stream, engine: native } = answering;
+      this.#answering.push(answering);
       this.#kinds.push(calls[method]);
       this.#methods.push({
         path: `/${name}/${method}`,
-        streams: open !== undefined || native?.streams === true,
+        streams: stream !== undefined || native?.streams === true,
         protocol: native?.protocol ?? -1,
         wording: native === undefined ? 0 : this.#wordingIndex(native.wording),
       });
@@ -293,6 +308,24 @@ export class NativeGrpcListener implements NativeGrpcEvents {
     const known = this.#wordings.indexOf(wording);
     return known >= 0 ? known : this.#wordings.push(wording) - 1;
   }
+}
+
+/** The methods of a service, always in the same order. */
+function methodsOf({
+  unary,
+  streams,
+  engine = {},
+}: GrpcService): readonly (readonly [string, Answering])[] {
+  const names = [unary, streams, engine].flatMap((kind) => Object.keys(kind));
+  return names.map((method) => {
+    const [handler, open, native] = [unary[method], streams[method], engine[method]];
+    const answering = {
+      ...(handler && { unary: handler }),
+      ...(open && { stream: open }),
+      ...(native && { engine: native }),
+    };
+    return [method, answering] as const;
+  });
 }
 
 function statusesByCode(): readonly number[] {

@@ -208,7 +208,7 @@ export class NativeRequest {
   ): void {
     const texts = `${method}\0${path}\0${host}\0${key.header}\0${key.value}\0${linesOf(added)}\0`;
     const { route, generation, part, partGeneration } = stamp;
-    const words = [protocol, route, generation, part, partGeneration];
+    const words = [protocol, route, generation, part, partGeneration, key.caller];
     const head = Buffer.alloc(words.length * U32);
     for (const [index, word] of words.entries()) head.writeUInt32LE(word, index * U32);
     const bytes = Buffer.concat([
@@ -231,8 +231,8 @@ export interface LearnedRule {
    * requests with Origin do not match.
    */
   readonly added: readonly string[];
-  /** The header that granted access; "" if the route is open to everybody. */
-  readonly key: { readonly header: string; readonly value: string };
+  /** The header that granted access, and ApiKey.caller; "" if the route is open to everybody. */
+  readonly key: { readonly header: string; readonly value: string; readonly caller: number };
 }
 
 /** The model that serves the requests, and the protocol. */

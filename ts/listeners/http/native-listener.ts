@@ -266,10 +266,17 @@ export class NativeHttpListener implements HttpListener {
       }
       route.begin(head, exchange);
       if (!exchange.finished && head.header('expect') !== '') request.wantBody();
-      const { engine } = route;
-      const { answered, isConstant } = exchange;
+      const { engine } = exchange.keyed === undefined ? route : exchange.keyed.route;
+      const { answered, isConstant, keyed } = exchange;
       if (engine !== undefined && !exchange.finished) {
-        const rule = this.#ruleOf(request, head, route, engine, exchange.added ?? []);
+        const rule = this.#ruleOf(
+          request,
+          head,
+          route,
+          engine,
+          exchange.added ?? [],
+          keyed?.caller,
+        );
         if (rule !== undefined) request.learn(rule, engine);
       } else if (isConstant && answered !== undefined && head.query() === '') {
         const rule = this.#ruleOf(request, head, route, undefined, answered.all);
@@ -288,6 +295,7 @@ export class NativeHttpListener implements HttpListener {
     route: Route,
     engine: EngineRoute | undefined,
     added: readonly string[],
+    caller = 0,
   ): LearnedRule | undefined {
     const [method, path, host] = [head.method(), head.path(), head.header('host')];
     if (added.length > 0 && head.header('origin') !== '') return undefined;
@@ -298,7 +306,7 @@ export class NativeHttpListener implements HttpListener {
     if (this.#rules.isFull) this.routesChanged(undefined);
     const stamp = this.#rules.add(name, engine, added, hasLock);
     if (stamp === undefined) return undefined;
-    const key = { header, value: header === '' ? '' : head.header(header) };
+    const key = { header, value: header === '' ? '' : head.header(header), caller };
     return { method, path, host, stamp, added, key };
   }
 

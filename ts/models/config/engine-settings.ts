@@ -1,6 +1,7 @@
 // Maps Triton's model configuration, or its absence, to engine settings. Control plane; pure except
 // for the machine's core count. Source: v2-protocol.md 3, 10; Triton's ONNX Runtime backend
 // (README).
+import { limitValue } from '../../access/key-limits.js';
 import { availableParallelism } from 'node:os';
 import { DEFAULT_SIGNATURE } from '../../base/signatures.js';
 import type {
@@ -60,7 +61,9 @@ export function engineSettings(
   states: InitialStates = new Map(),
 ): Partial<ModelSpec> {
   const isNull = read.text(config, 'backend') === NULL_BACKEND;
-  if (isEnsemble(config)) return ensembleSettings(config, labels);
+  if (isEnsemble(config)) {
+    return { ...ensembleSettings(config, labels), ...limitSettings(config) };
+  }
   return {
     ...batchSettings(config, defaultMaxBatchSize),
     ...queueSettings(config),
@@ -72,11 +75,26 @@ export function engineSettings(
     ...sequenceSettings(config, states),
     ...cacheSettings(config),
     ...(isDecoupled(config) ? { decoupled: true } : {}),
+    ...limitSettings(config),
     ...isolationSettings(config),
     ...(isTrue(parameter(config, 'serval.retry')) ? { retry: true } : {}),
     ...graphSettings(config),
     ...(isNull ? nullSettings(config) : sessionSettings(config)),
   };
+}
+
+/** Limits of the model's requests; see docs/guides/limits.md. */
+function limitSettings(config: TritonConfig): Partial<ModelSpec> {
+  const value = (name: Parameters<typeof limitValue>[0]): number => {
+    const text = parameter(config, name);
+    return text === undefined ? 0 : (limitValue(name, text) ?? 0);
+  };
+  const limits = {
+    maxInFlight: value('max_in_flight'),
+    requestsPerSecond: value('requests_per_second'),
+    rowsPerSecond: value('rows_per_second'),
+  };
+  return Object.values(limits).some((one) => one > 0) ? { limits } : {};
 }
 
 function cacheSettings(config: TritonConfig): Partial<ModelSpec> {

@@ -1,5 +1,6 @@
 // The parameters of config.pbtxt: their texts, and the format that each must have. Control plane;
 // pure. Source: v2-protocol.md 3; Triton's ONNX Runtime backend.
+import { expectedLimit, limitValue } from '../../access/key-limits.js';
 import { MODEL_THREADS_MAX } from '../../base/limits.js';
 import { VERIFICATION_MODES } from '../../model/platforms.js';
 import { read } from '../../protobuf/schema.js';
@@ -49,6 +50,9 @@ export const PARAMETER_RULES: Readonly<Record<string, TextRule>> = {
   load_mode: oneOf('eager', 'lazy'),
   pin: bool(),
   min_idle_seconds: whole(86_400),
+  max_in_flight: limit('max_in_flight'),
+  requests_per_second: limit('requests_per_second'),
+  rows_per_second: limit('rows_per_second'),
   'serval.allowed_rows': {
     expected: 'row counts such as "1,2,4", or "any"',
     fits: (t) => t === ANY_ROWS || ROWS_TEXT.test(t),
@@ -63,6 +67,10 @@ export const NULL_PARAMETER_RULES: Readonly<Record<string, TextRule>> = {
 
 function isGroup(text: string): boolean {
   return /^[\w.-]{1,128}$/.test(text);
+}
+
+function limit(name: Parameters<typeof limitValue>[0]): TextRule {
+  return { expected: expectedLimit(name), fits: (text) => limitValue(name, text) !== undefined };
 }
 
 function whole(max: number): TextRule {

@@ -1,5 +1,6 @@
 // Builds the immutable snapshot that readers see and the engine's route table from the registry's
 // servables. Pure; control plane.
+import { mayUse } from '../../access/model-patterns.js';
 import { ErrorCode } from '../../base/errors.js';
 import type { LoadedModel, ModelRoute, TensorOverride } from '../../model/engine-api.js';
 import type { DesiredModel, DesiredVersion } from './desired.js';
@@ -354,4 +355,13 @@ export function applyChange(before: RegistrySnapshot, change: SnapshotChange): R
   const { epoch, ready, draining, faults } = change;
   const models = changeModels(before.models, change.models, change.removed);
   return { epoch, models, ready, draining, faults };
+}
+
+/** The snapshot for callers that may use models with names of these patterns only. */
+export function limitedSnapshot(
+  snapshot: RegistrySnapshot,
+  patterns: readonly string[],
+): RegistrySnapshot {
+  const open = Object.entries(snapshot.models).filter(([name]) => mayUse(patterns, name));
+  return { ...snapshot, models: Object.fromEntries(open), faults: [] };
 }

@@ -19,8 +19,13 @@ export interface Answer {
   readonly body: Uint8Array | string;
 }
 
-/** Sends an error in the protocol's own form. */
-export type Fail = (exchange: HttpExchange, code: ErrorCode, message: string) => void;
+/** Sends an error in the protocol's own form. `retryAfterS`: see ServalError. */
+export type Fail = (
+  exchange: HttpExchange,
+  code: ErrorCode,
+  message: string,
+  retryAfterS?: number,
+) => void;
 
 /**
  * Sends the result of `make`; foreign errors become Internal. `make` is called immediately and may
@@ -28,8 +33,11 @@ export type Fail = (exchange: HttpExchange, code: ErrorCode, message: string) =>
  */
 export function answerLater(exchange: HttpExchange, fail: Fail, make: () => Promise<Answer>): void {
   const failed = (error: unknown): void => {
-    if (error instanceof ServalError) fail(exchange, error.code, error.message);
-    else fail(exchange, ErrorCode.Internal, reasonOf(error));
+    if (error instanceof ServalError) {
+      fail(exchange, error.code, error.message, error.retryAfterS);
+    } else {
+      fail(exchange, ErrorCode.Internal, reasonOf(error));
+    }
   };
   try {
     make()

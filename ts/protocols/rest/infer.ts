@@ -3,7 +3,7 @@
 import { ErrorCode, reasonOf, ServalError } from '../../base/errors.js';
 import { readError, type Missing } from '../../engine/missing.js';
 import type { ServerValue } from '../../engine/binding.js';
-import type { CompletionTarget, EngineLink } from '../../engine/link.js';
+import type { CompletionTarget, RequestLink } from '../../engine/link.js';
 import {
   CONTENT_LENGTH,
   headerName,
@@ -25,7 +25,7 @@ import {
 
 /** Dependencies of every REST protocol. */
 export interface RestContext {
-  readonly link: EngineLink;
+  readonly link: RequestLink;
   readonly held: HeldBytes;
   readonly bodyBytesMax: number;
   readonly inflatedBytesMax: number;
@@ -119,7 +119,7 @@ export abstract class InferRoute implements Route {
   ) {
     const failed: EngineRoute['failed'] = (exchange, code, body, missingBytes) => {
       const error = readError(code, body, missingBytes);
-      this.fail(exchange, error.code, error.message, error.missing);
+      this.fail(exchange, error.code, error.message, error.missing, error.retryAfterS);
     };
     this.engine = handle === 0 ? undefined : { protocol, handle, model, failed };
   }
@@ -127,12 +127,15 @@ export abstract class InferRoute implements Route {
   /** Reads the protocol's own headers; throws ServalError for a bad one. */
   protected abstract readHead(head: RequestHead, state: InferState): void;
   protected abstract succeed(state: InferState, body: Uint8Array, jsonBytes: number): void;
-  /** `missing`: which name in the request the engine could not find. */
+  /**
+   * `missing`: which name in the request the engine could not find. `retryAfterS`: see EngineError.
+   */
   protected abstract fail(
     exchange: HttpExchange,
     code: ErrorCode,
     message: string,
     missing?: Missing,
+    retryAfterS?: number,
   ): void;
 
   begin(head: RequestHead, exchange: HttpExchange): void {
@@ -189,7 +192,7 @@ export abstract class InferRoute implements Route {
   settle(state: InferState, code: number, body: Buffer, jsonBytes: number): void {
     if (code !== ErrorCode.Ok) {
       const error = readError(code, body, jsonBytes);
-      this.fail(state.exchange, error.code, error.message, error.missing);
+      this.fail(state.exchange, error.code, error.message, error.missing, error.retryAfterS);
       return;
     }
     if (state.acceptEncoding !== '') {
@@ -287,7 +290,8 @@ function readTraceParent(head: RequestHead, state: InferState): void {
 const RETRY_SOON: readonly string[] = ['Retry-After', '1'];
 
 /** Headers that both REST protocols send with an error; undefined = none. */
-export function errorHeaders(code: ErrorCode): readonly string[] | undefined {
+export function errorHeaders(code: ErrorCode, retryAfterS?: number): readonly string[] | undefined {
+  if (retryAfterS !== undefined) return ['Retry-After', String(retryAfterS)];
   return code === ErrorCode.MemoryFull ? RETRY_SOON : undefined;
 }
 

@@ -42,9 +42,15 @@ const VERBS: Readonly<Record<string, number>> = {
   regress: V1_REGRESS,
 };
 
-function fail(exchange: HttpExchange, code: ErrorCode, message: string): void {
+function fail(
+  exchange: HttpExchange,
+  code: ErrorCode,
+  message: string,
+  retryAfterS?: number,
+): void {
   exchange.note(code);
-  exchange.send(ERRORS[code].v1Http, JSON_TYPE, errorBody(message), errorHeaders(code));
+  const headers = errorHeaders(code, retryAfterS);
+  exchange.send(ERRORS[code].v1Http, JSON_TYPE, errorBody(message), headers);
 }
 
 /** Throws ServalError if the percent-encoding is invalid. */
@@ -90,11 +96,13 @@ class V1InferRoute extends InferRoute {
     code: ErrorCode,
     message: string,
     missing?: Missing,
+    retryAfterS?: number,
   ): void {
     // The engine checked the body first, as TensorFlow Serving does, and found only the model
     // missing; the reason is known here.
     const known = code === ErrorCode.ModelNotFound ? this.lookupError : undefined;
     if (known !== undefined) fail(exchange, known.code, known.message);
+    else if (retryAfterS !== undefined) fail(exchange, code, message, retryAfterS);
     else if (code === ErrorCode.QueueFull) fail(exchange, code, `${QUEUE_FULL}: ${message}`);
     else fail(exchange, code, withBlockedReason(this.version, message, missing?.signature));
   }

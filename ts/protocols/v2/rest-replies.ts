@@ -17,11 +17,16 @@ export interface Endpoint {
   readonly POST?: () => Route;
 }
 
-export function failV2(exchange: HttpExchange, code: ErrorCode, message: string): void {
+export function failV2(
+  exchange: HttpExchange,
+  code: ErrorCode,
+  message: string,
+  retryAfterS?: number,
+): void {
   const headers =
     code === ErrorCode.UnsupportedEncoding
       ? ['Accept-Encoding', READ_CODINGS.join(', ')]
-      : errorHeaders(code);
+      : errorHeaders(code, retryAfterS);
   exchange.note(code);
   exchange.send(ERRORS[code].v2Http, JSON_TYPE, errorBody(message), headers);
 }

@@ -3,7 +3,7 @@
 // listener's thread.
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import { FRAME_BODY_BYTES_MAX } from '../../base/limits.js';
-import type { EngineLink } from '../../engine/link.js';
+import type { RequestLink } from '../../engine/link.js';
 import { PromiseTarget } from '../../engine/promised.js';
 import type { Route } from '../../listeners/http/listener.js';
 import { V2_REST } from '../../model/request-kinds.js';
@@ -62,7 +62,7 @@ function textOf(body: Buffer): string {
 
 /** The text of the V2 response. Errors: the engine's; Cancelled if the client has left. */
 export async function askEngine(
-  link: EngineLink,
+  link: RequestLink,
   { version, left }: Question,
   request: string,
 ): Promise<string> {

@@ -5,6 +5,7 @@ import { BINARY_TYPE, JSON_TYPE, JSON_LENGTH_HEADER } from '../../base/media-typ
 import { HEALTH, INFERENCE, METADATA, MODEL_CONFIG, STATISTICS } from '../../access/groups.js';
 import { ErrorCode, ServalError } from '../../base/errors.js';
 import type { ListenerSnapshots, RegistrySnapshot } from '../../model/snapshot.js';
+import type { Missing } from '../../engine/missing.js';
 import { V2_REST } from '../../model/request-kinds.js';
 import {
   headerName,
@@ -82,8 +83,14 @@ class V2InferRoute extends InferRoute {
     exchange.send(200, jsonBytes === 0 ? JSON_TYPE : BINARY_TYPE, body, headers);
   }
 
-  protected fail(exchange: HttpExchange, code: ErrorCode, message: string): void {
-    failV2(exchange, code, message);
+  protected fail(
+    exchange: HttpExchange,
+    code: ErrorCode,
+    message: string,
+    _missing?: Missing,
+    retryAfterS?: number,
+  ): void {
+    failV2(exchange, code, message, retryAfterS);
   }
 }
 

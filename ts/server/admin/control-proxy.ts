@@ -26,7 +26,7 @@ export type ControlCall =
   | { readonly method: 'reloadModels'; readonly config: Uint8Array }
   | { readonly method: 'demand'; readonly model: string; readonly version: string }
   | { readonly method: 'reload' }
-  | { readonly method: 'openApi'; readonly model: string }
+  | { readonly method: 'openApi'; readonly model: string; readonly allowed?: readonly string[] }
   | { readonly method: 'logSettings' }
   | { readonly method: 'updateLogSettings'; readonly change: Readonly<Record<string, unknown>> }
   | { readonly method: 'traceSettings'; readonly model: string }
@@ -129,8 +129,9 @@ export class ControlProxy implements ModelControl {
     return this.#ask({ method: 'reload' }) as Promise<void>;
   }
 
-  openApi(model: string): Promise<string> {
-    return this.#ask({ method: 'openApi', model }) as Promise<string>;
+  openApi(model: string, allowed?: readonly string[]): Promise<string> {
+    const call = { method: 'openApi', model, ...(allowed && { allowed }) } as const;
+    return this.#ask(call) as Promise<string>;
   }
 
   logSettings(): Promise<LogSettings> {
@@ -212,7 +213,7 @@ function run(control: ModelControl, call: ControlCall): Promise<unknown> {
     case 'reload':
       return control.reload();
     case 'openApi':
-      return control.openApi(call.model);
+      return control.openApi(call.model, call.allowed);
     case 'logSettings':
       return control.logSettings();
     case 'updateLogSettings':

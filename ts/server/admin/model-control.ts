@@ -11,7 +11,11 @@ import type { ModelEntry } from '../../models/config/types.js';
 import type { LogLevels, LogSwitches } from '../../base/logger.js';
 import type { ModelSource } from '../../models/registry/sources/model-source.js';
 import type { Registry } from '../../models/registry/registry.js';
-import { findModel, notReadyReason } from '../../models/registry/snapshot-build.js';
+import {
+  findModel,
+  limitedSnapshot,
+  notReadyReason,
+} from '../../models/registry/snapshot-build.js';
 import type {
   DemandState,
   ModelSnapshot,
@@ -109,9 +113,10 @@ export function createModelControl(parts: ModelControlParts): ModelControl {
       await source.load(model, config === undefined ? undefined : { config, files });
     },
     // Loaded on demand: few servers get this request.
-    async openApi(model) {
+    async openApi(model, allowed) {
       const { openApiText } = await import('../openapi/document.js');
-      return openApiText(servalVersion(), registry.snapshot, model);
+      const seen = allowed && limitedSnapshot(registry.snapshot, allowed);
+      return openApiText(servalVersion(), seen ?? registry.snapshot, model);
     },
     async unload(model, unloadDependents) {
       requireExplicit();

@@ -2,13 +2,21 @@
 // by ts/server/server.ts.
 import { METRICS } from '../../access/groups.js';
 import { HostCheck } from '../../listeners/http/access/own-page.js';
-import { callAccess, judge, type Caller, type Policy, type Refusal } from '../../access/policy.js';
+import {
+  callAccess,
+  judgeCaller,
+  type CallAccess,
+  type Caller,
+  type Policy,
+  type Refusal,
+} from '../../access/policy.js';
 import { GrpcCode, reasonOf } from '../../base/errors.js';
 import type { Config } from '../../config/config.js';
 import type { Logger } from '../../base/logger.js';
 import type { Engine } from '../../engine/engine.js';
 import { LinkReadings } from '../../protocols/engine-readings.js';
 import type { Registry } from '../../models/registry/registry.js';
+import { limitedSnapshot } from '../../models/registry/snapshot-build.js';
 
 export interface Observers {
   /** undefined if metrics have no dedicated port. */
@@ -22,6 +30,9 @@ export interface Observed {
   readonly registry: Registry;
   readonly access: { readonly policy: Policy };
 }
+
+const accessTo = (policy: Policy): CallAccess =>
+  callAccess({ ...policy, hasAdmin: false }, METRICS, 'http');
 
 /** Errors: InvalidArgument: the port is in use, or the file cannot be opened. */
 export async function startObservers(
@@ -38,9 +49,9 @@ export async function startObservers(
     const { metrics, accessLog } = config;
     if (metrics.allowed && metrics.port >= 0) {
       const { startMetricsServer } = await import('../observe/metrics/metrics-server.js');
+      const { limitedMetrics } = await import('../observe/metrics/limited-metrics.js');
       const { metricsText } = await import('../observe/metrics/metrics-route.js');
       const readings = new LinkReadings(engine.link);
-      const text = (): Promise<Buffer> => metricsText(readings, registry.snapshot);
       // A dedicated metrics port is an explicit request, so the admin address does not replace it.
       const { host, port } = metrics;
       const hosts = HostCheck.of(host, config.access.allowedHosts);
@@ -51,7 +62,17 @@ export async function startObservers(
         const problem = policy.keys === undefined ? hosts?.problem(caller) : undefined;
         if (problem !== undefined)
           return { http: 403, grpc: GrpcCode.PERMISSION_DENIED, message: problem };
-        return judge(callAccess({ ...policy, hasAdmin: false }, METRICS, 'http'), caller);
+        const judged = judgeCaller(accessTo(policy), caller);
+        return typeof judged === 'number' ? undefined : judged;
+      };
+      const text = async (caller: Caller): Promise<string | Buffer> => {
+        const { policy } = access;
+        const judged = judgeCaller(accessTo(policy), caller);
+        const key = policy.keys?.find((one) => one.caller === judged);
+        const { snapshot } = registry;
+        if (key?.models === undefined) return metricsText(readings, snapshot);
+        const all = await metricsText(readings, limitedSnapshot(snapshot, key.models));
+        return limitedMetrics(all.toString('utf8'), key.models, key.name);
       };
       const server = await startMetricsServer({
         host,

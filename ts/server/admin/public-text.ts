@@ -142,7 +142,7 @@ export function publicControl(control: ModelControl, shown: Shown): ModelControl
     reloadModels: (config) => control.reloadModels(config),
     demand: (model, version) => control.demand(model, version),
     reload: () => control.reload(),
-    openApi: (model) => control.openApi(model),
+    openApi: (model, allowed) => control.openApi(model, allowed),
     sharedRegions: (name) => control.sharedRegions(name),
     registerSharedRegion: (region) => control.registerSharedRegion(region),
     unregisterSharedRegion: (name) => control.unregisterSharedRegion(name),

@@ -4,7 +4,23 @@ import { policyOf, type AccessConfig } from '../../config/access.js';
 import type { Logger } from '../../base/logger.js';
 import { KeyFile } from '../../access/key-file.js';
 import type { ApiKey } from '../../access/keys.js';
+import type { Caller } from '../../model/engine-api.js';
 import type { Policy } from '../../access/policy.js';
+
+/** The engine's limits of a caller that has none. */
+const UNLIMITED = { maxInFlight: 0, requestsPerSecond: 0, rowsPerSecond: 0 } as const;
+
+/** The engine's callers: the keys that have limits or may use some models only. */
+function callersOf(keys: readonly ApiKey[]): readonly Caller[] {
+  return keys.flatMap(({ caller, name, limits, models = [] }) =>
+    caller === undefined
+      ? []
+      : [{ number: caller, name, limits: { ...UNLIMITED, ...limits }, models }],
+  );
+}
+
+/** Makes callers known to the engine: EngineControl.publishCallers(). */
+export type PublishCallers = (callers: readonly Caller[]) => void;
 
 export class ServerAccess {
   readonly #config: AccessConfig;
@@ -12,6 +28,9 @@ export class ServerAccess {
   readonly #file: KeyFile | undefined;
   readonly #followers: ((policy: Policy) => Promise<void>)[] = [];
   #policy: Policy;
+  /** Numbers of keys by name: a key keeps its number, and its counts, when the file changes. */
+  readonly #numbers = new Map<string, number>();
+  #publish: PublishCallers = () => undefined;
 
   /** Errors: InvalidArgument: the key file. */
   constructor(config: AccessConfig, logger: Logger) {
@@ -23,7 +42,7 @@ export class ServerAccess {
         void this.#changed(keys, problem);
       this.#file = new KeyFile({ path, changed });
     }
-    this.#policy = policyOf(config, this.#file?.keys);
+    this.#policy = policyOf(config, this.#file && this.#numbered(this.#file.keys));
   }
 
   get policy(): Policy {
@@ -33,6 +52,12 @@ export class ServerAccess {
   /** Calls `follower` with each later policy; its promise settles when the policy is in effect. */
   follow(follower: (policy: Policy) => Promise<void>): void {
     this.#followers.push(follower);
+  }
+
+  /** Calls `publish` with the engine's callers, now and before each later policy is in effect. */
+  publishTo(publish: PublishCallers): void {
+    this.#publish = publish;
+    this.#publish(callersOf(this.#policy.keys ?? []));
   }
 
   /** Rereads the key file. */
@@ -51,10 +76,25 @@ export class ServerAccess {
       });
       return;
     }
-    this.#policy = policyOf(this.#config, keys);
-    const policy = this.#policy;
+    const before = callersOf(this.#policy.keys ?? []);
+    const policy = policyOf(this.#config, this.#numbered(keys));
+    const callers = callersOf(policy.keys ?? []);
+    // Until every listener has the new keys, the engine knows the old ones too.
+    const known = new Set(callers.map(({ number }) => number));
+    this.#publish([...callers, ...before.filter(({ number }) => !known.has(number))]);
+    this.#policy = policy;
     await Promise.all(this.#followers.map((follower) => follower(policy)));
+    if (this.#policy === policy) this.#publish(callers);
     if (keys.length > 0) this.#logger.info('API keys reloaded', { keys: keys.length });
     else this.#logger.warn('API keys reloaded: the file contains none');
+  }
+
+  #numbered(keys: readonly ApiKey[]): readonly ApiKey[] {
+    return keys.map((key) => {
+      if (key.limits === undefined && key.models === undefined) return key;
+      const caller = this.#numbers.get(key.name) ?? this.#numbers.size + 1;
+      this.#numbers.set(key.name, caller);
+      return { ...key, caller };
+    });
   }
 }

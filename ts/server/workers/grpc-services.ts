@@ -14,6 +14,7 @@ import { inferenceService } from '../../protocols/v2/grpc.js';
 import type { RegistrySnapshot } from '../../model/snapshot.js';
 import type { AccessOf } from '../../listeners/grpc/access.js';
 import type { GrpcService } from '../../listeners/grpc/call.js';
+import type { ModelView } from './key-views.js';
 import type { ListenerThread } from './listener-thread.js';
 
 // Loaded when first used: most servers never need it.
@@ -28,14 +29,16 @@ export function accessOf(thread: ListenerThread): AccessOf {
   return (call) => callAccess(policy, call, 'grpc');
 }
 
+/** The services for all callers without limits, or for one that has some. */
 export function grpcServices(
   thread: ListenerThread,
   { serverVersion, clientShm, cudaShm = false }: ServerFacts,
+  view: ModelView = thread,
 ): readonly GrpcService[] {
-  const { link, readings } = thread;
-  const control = thread.control.seenBy(() => seesPaths(thread.policy, 'grpc'));
-  const snapshot = (): RegistrySnapshot => thread.snapshot;
-  const shown = (): RegistrySnapshot => thread.shown;
+  const { link, readings } = view;
+  const control = view.limited(thread.control.seenBy(() => seesPaths(thread.policy, 'grpc')));
+  const snapshot = (): RegistrySnapshot => view.snapshot;
+  const shown = (): RegistrySnapshot => view.shown;
   const subscribe = (follower: () => void): (() => void) => thread.subscribe(follower);
   const services = [INFERENCE_SERVICE, ...SERVING_SERVICES];
   return [

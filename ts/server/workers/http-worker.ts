@@ -4,7 +4,7 @@
 import { Cors, withCors } from '../../listeners/http/access/cors.js';
 import { HostCheck } from '../../listeners/http/access/own-page.js';
 import { seesPaths, type Entrance } from '../../access/policy.js';
-import { locked } from '../../listeners/http/access/rest-lock.js';
+import { locked, type RouteOf } from '../../listeners/http/access/rest-lock.js';
 import { consoleRoute } from '../console/route.js';
 import { LinkHeldBytes } from '../../engine/held-bytes.js';
 import { explainRoute } from '../../protocols/frames/explain.js';
@@ -17,6 +17,7 @@ import { v2Route, type V2Context } from '../../protocols/v2/rest.js';
 import { logged } from '../../listeners/http/answer-log.js';
 import type { Cut } from '../../listeners/cut.js';
 import type { HttpListener, Route, Router, Surroundings } from '../../listeners/http/listener.js';
+import { KeyedRouters, KeyView, type ModelView } from './key-views.js';
 import { runListener, type ListenerThread } from './listener-thread.js';
 import type { AdminSettings, GrpcSettings, HttpSettings } from './messages.js';
 
@@ -129,31 +130,45 @@ function unansweredOnce(link: ListenerThread['link']): () => Cut['models'] {
   };
 }
 
-void runListener<HttpSettings>(async (thread, settings) => {
-  const { link, readings } = thread;
-  const held = new LinkHeldBytes(link);
-  const contextOf = (entrance: Entrance): V2Context & MetricsContext => {
-    const control = thread.control.seenBy(() => seesPaths(thread.policy, entrance));
-    return { ...settings, link, control, readings, held };
-  };
-  const route = (context: V2Context & MetricsContext, method: string, path: string): Route =>
-    metricsRoute(context, thread.snapshot, method, path) ??
-    (settings.console ? consoleRoute(method, path) : undefined) ??
-    openApiRoute({ ...context, console: settings.console }, method, path) ??
-    framesRoute(context, thread, method, path) ??
-    generateRoute(context, thread, method, path) ??
-    explainRoute(context, thread, method, path) ??
+/** The settings of a route's protocol, for the callers of one entrance. */
+type RouteContext = V2Context & MetricsContext & { readonly console: boolean };
+
+function routeIn(view: ModelView, context: RouteContext, method: string, path: string): Route {
+  return (
+    metricsRoute(context, view.snapshot, method, path) ??
+    (context.console ? consoleRoute(method, path) : undefined) ??
+    openApiRoute(context, method, path) ??
+    framesRoute(context, view, method, path) ??
+    generateRoute(context, view, method, path) ??
+    explainRoute(context, view, method, path) ??
     (V1_PREFIX.test(path)
-      ? v1Route(context, thread, method, path)
-      : v2Route(context, thread, method, path));
+      ? v1Route(context, view, method, path)
+      : v2Route(context, view, method, path))
+  );
+}
+
+void runListener<HttpSettings>(async (thread, settings) => {
+  const { link } = thread;
+  const held = new LinkHeldBytes(link);
+  const contextOf = (entrance: Entrance, view: ModelView): RouteContext => {
+    const control = view.limited(thread.control.seenBy(() => seesPaths(thread.policy, entrance)));
+    return { ...settings, link: view.link, control, readings: view.readings, held };
+  };
   const cors = settings.cors && new Cors(settings.cors);
   const routerOf = (entrance: Entrance): Router => {
-    const context = contextOf(entrance);
+    const context = contextOf(entrance, thread);
+    const keyed = new KeyedRouters(thread, (caller) => {
+      const view = new KeyView(thread, caller);
+      const ofKey = contextOf(entrance, view);
+      return (method, path) => routeIn(view, ofKey, method, path);
+    });
     const at = entrance === 'admin' ? (settings.admin?.host ?? '') : settings.host;
     const hosts = HostCheck.of(at, settings.allowedHosts);
     return (method, path) => {
       const { policy, refused, log } = thread;
-      const checked = locked(route(context, method, path), policy, entrance, refused, cors, hosts);
+      const route = routeIn(thread, context, method, path);
+      const routeOf: RouteOf = (caller) => keyed.find(caller, method, path);
+      const checked = locked(route, policy, entrance, refused, cors, hosts, routeOf);
       return logged(withCors(checked, cors, method), method, path, log);
     };
   };

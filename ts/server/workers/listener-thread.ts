@@ -17,6 +17,7 @@ import {
   shownSnapshot,
   type SnapshotChange,
 } from '../../models/registry/snapshot-build.js';
+import type { ModelControl } from '../../protocols/control.js';
 import type { RegistrySnapshot } from '../../model/snapshot.js';
 import type { HandshakeFailures } from '../../listeners/grpc/settings.js';
 import type { ThreadAdded } from '../../listeners/threads.js';
@@ -146,6 +147,9 @@ export class ListenerThread {
       else this.#logger.error(`failed to reload ${what} certificates`, { reason: problem });
     };
   }
+
+  /** Control calls of callers without limits. */
+  readonly limited = (control: ModelControl): ModelControl => control;
 
   /** Counts a caller who was refused. */
   readonly refused = (): void => this.link.serverValue('refused_access', 1, true);

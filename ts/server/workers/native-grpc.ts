@@ -2,6 +2,7 @@
 import { NativeGrpcListener } from '../../listeners/grpc/native-listener.js';
 import type { Cut } from '../../listeners/cut.js';
 import { accessOf, grpcServices } from './grpc-services.js';
+import { KeyView } from './key-views.js';
 import type { ListenerThread } from './listener-thread.js';
 import type { GrpcSettings } from './messages.js';
 
@@ -19,6 +20,7 @@ export function nativeGrpcListener(
     connectionsMax: settings.connectionsMax,
     unsentBytesMax: Math.floor(settings.memoryLimitBytes / 2),
     services: grpcServices(thread, settings),
+    servicesOf: (caller) => grpcServices(thread, settings, new KeyView(thread, caller)),
     access: accessOf(thread),
     full: thread.full(),
     threadAdded: thread.threadAdded('gRPC'),

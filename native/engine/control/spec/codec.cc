@@ -261,6 +261,24 @@ ServerOptions server_options(const fb::ModelSpec& from) {
   return options;
 }
 
+constexpr uint32_t kInFlightLimitMax = 1'000'000;
+constexpr double kRateLimitMax = 1e9;
+
+Status check_rate(const std::string& member, double value) {
+  if (value >= 0 && value <= kRateLimitMax) return ok_status();
+  return bad_spec(member, "is " + std::to_string(value) + ", expected a rate from 0 to 1e9");
+}
+
+Status read_limits(const fb::ModelSpec& from, LimitSpec& limits) {
+  unpack(from.limits(), limits);
+  if (limits.max_in_flight > kInFlightLimitMax) {
+    return out_of_range("limits.max_in_flight", limits.max_in_flight,
+                        "at most " + std::to_string(kInFlightLimitMax));
+  }
+  Status fits = check_rate("limits.requests_per_second", limits.requests_per_second);
+  return fits.ok() ? check_rate("limits.rows_per_second", limits.rows_per_second) : std::move(fits);
+}
+
 // Reads the model's configuration: batching, queueing, tensors, devices.
 Status read_settings(const fb::ModelSpec& from, ModelSpec& spec) {
   if (from.exec_mode() > ExecMode::MAX) {
@@ -273,6 +291,7 @@ Status read_settings(const fb::ModelSpec& from, ModelSpec& spec) {
   if (read.ok()) read = read_tensors(from, spec);
   if (read.ok()) read = read_devices(from, spec.devices);
   if (read.ok()) read = read_graph_rows(from, spec.graph_rows);
+  if (read.ok()) read = read_limits(from, spec.limits);
   if (read.ok() && from.graph_use() > GraphUse::MAX) {
     read = out_of_range("graph_use", static_cast<int64_t>(from.graph_use()), "0, 1 or 2");
   }

@@ -9,7 +9,7 @@ import { nativeAccess, type AccessOf } from '../../../../ts/listeners/grpc/acces
 const POLICY: Policy = {
   ...OPEN_POLICY,
   keys: [
-    { name: 'a', digest: digestOf('a'), groups: ['inference'] },
+    { name: 'a', digest: digestOf('a'), groups: ['inference'], caller: 5 },
     { name: 'b', digest: digestOf('b'), groups: ['control'] },
   ],
   openGroups: ['health'],
@@ -33,6 +33,7 @@ test('the table has each kind once, with digests one behind the other', () => {
     header: 'authorization',
     bearer: true,
     allowed: Buffer.from(digestOf('a'), 'hex'),
+    callers: [5],
     others: Buffer.from(digestOf('b'), 'hex'),
   });
   assert.deepEqual([accesses[0]?.missing.grpc, accesses[0]?.forbidden.grpc], [16, 7]);

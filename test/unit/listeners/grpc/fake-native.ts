@@ -24,7 +24,7 @@ export function packed(
 }
 
 export function deadlineBytes(ms: number): Buffer {
-  const bytes = Buffer.alloc(8);
+  const bytes = Buffer.alloc(12);
   bytes.writeDoubleLE(ms);
   return bytes;
 }

@@ -292,7 +292,7 @@ describe('native gRPC listener: streams', () => {
 
 describe("native gRPC listener: what the engine's methods leave", () => {
   const failure = (missing: string, text: string): Buffer => {
-    const head = Buffer.alloc(8);
+    const head = Buffer.alloc(12);
     head.writeUInt32LE(ErrorCode.ModelNotFound);
     head.writeUInt32LE(missing.length, 4);
     return Buffer.concat([head, Buffer.from(missing + text)]);
@@ -398,7 +398,7 @@ describe('native gRPC listener: the rest of its life', () => {
         'gRPC event at byte 0 is truncated',
         'gRPC event of kind 200',
         'gRPC method 99 is not forwarded',
-        'gRPC event at byte 80 is truncated',
+        'gRPC event at byte 84 is truncated',
       ],
     );
     assert.deepEqual(log, ['full 3']);

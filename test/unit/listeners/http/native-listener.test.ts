@@ -21,7 +21,7 @@ interface Sent {
 
 /** The calls of the addon that the listener uses. */
 /** Bytes of a rule before its texts. */
-const RULE_WORDS = 20;
+const RULE_WORDS = 24;
 
 class FakeAddon implements NativeHttpCalls {
   readonly sent: Sent[] = [];

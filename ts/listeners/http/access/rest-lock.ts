@@ -10,7 +10,7 @@ import { OwnHostRoute, OwnPageRoute, type HostCheck } from './own-page.js';
 import {
   CHALLENGE,
   callAccess,
-  judge,
+  judgeCaller,
   type CallAccess,
   type Entrance,
   type Policy,
@@ -42,11 +42,15 @@ function lockOf(policy: Policy, call: CallKind | undefined, entrance: Entrance):
   return lock;
 }
 
+/** The same URL's route for a caller whose key has limits: ApiKey.caller. */
+export type RouteOf = (caller: number) => Route;
+
 class LockedRoute implements Route {
   constructor(
     private readonly route: Route,
     private readonly lock: Lock,
     private readonly refused: () => void,
+    private readonly routeOf: RouteOf | undefined,
   ) {}
 
   /** Not if the caller's location grants access: that is not a header. */
@@ -58,30 +62,36 @@ class LockedRoute implements Route {
     const { access, accepted } = this.lock;
     return access.checks.find(({ header }, check) => {
       const value = head.header(header);
-      return value !== '' && accepted.has(check, value);
+      return value !== '' && accepted.find(check, value) !== undefined;
     })?.header;
   }
 
   begin(head: RequestHead, exchange: HttpExchange): void {
     const { access, accepted } = this.lock;
-    const refusal = judge(access, head, accepted);
-    if (refusal === undefined) {
-      this.route.begin(head, exchange);
-      // the caller's location is not part of the rule
-      if (access.openTo !== 'none') exchange.isConstant = false;
+    const judged = judgeCaller(access, head, accepted);
+    if (typeof judged === 'number') {
+      exchange.keyed = judged === 0 ? undefined : this.#keyed(judged);
+      (exchange.keyed?.route ?? this.route).begin(head, exchange);
+      // The caller's location is not part of the rule, and a limited key may see other models.
+      if (access.openTo !== 'none' || judged !== 0) exchange.isConstant = false;
       return;
     }
+    exchange.keyed = undefined;
     this.refused();
-    const body = JSON.stringify({ error: refusal.message });
-    exchange.send(refusal.http, JSON_TYPE, body, refusal.http === 401 ? HEADERS : undefined);
+    const body = JSON.stringify({ error: judged.message });
+    exchange.send(judged.http, JSON_TYPE, body, judged.http === 401 ? HEADERS : undefined);
   }
 
   data(exchange: HttpExchange, chunk: ArrayBuffer, last: boolean): void {
-    this.route.data(exchange, chunk, last);
+    (exchange.keyed?.route ?? this.route).data(exchange, chunk, last);
   }
 
   abort(exchange: HttpExchange): void {
-    this.route.abort(exchange);
+    (exchange.keyed?.route ?? this.route).abort(exchange);
+  }
+
+  #keyed(caller: number): { readonly caller: number; readonly route: Route } {
+    return { caller, route: this.routeOf?.(caller) ?? this.route };
   }
 }
 
@@ -89,7 +99,8 @@ class LockedRoute implements Route {
  * Wraps `route` with its lock, if it has one; `refused` is called for refused callers. Calls that
  * change the server are refused to pages of other origins, except those that `cors` allows, and
  * only with a key, which a page cannot send unknowingly. Without keys, `hosts` says which host
- * names count as the server, if that is checked.
+ * names count as the server, if that is checked. `routeOf`: the route of callers with limits;
+ * absent: the same.
  */
 export function locked(
   route: Route,
@@ -98,11 +109,15 @@ export function locked(
   refused: () => void = () => undefined,
   cors?: Cors,
   hosts?: HostCheck,
+  routeOf?: RouteOf,
 ): Route {
   const lock = lockOf(policy, route.call, entrance);
   const { access } = lock;
   const trusted = access.openTo === 'none' ? cors?.allows : undefined;
-  const own = route.call?.changes === true ? new OwnPageRoute(route, trusted, refused) : route;
+  const ofOwnPages = (one: Route): Route =>
+    route.call?.changes === true ? new OwnPageRoute(one, trusted, refused) : one;
+  const own = ofOwnPages(route);
   const here = hosts && policy.keys === undefined ? new OwnHostRoute(own, hosts, refused) : own;
-  return access.openTo === 'all' ? here : new LockedRoute(here, lock, refused);
+  if (access.openTo === 'all') return here;
+  return new LockedRoute(here, lock, refused, routeOf && ((caller) => ofOwnPages(routeOf(caller))));
 }

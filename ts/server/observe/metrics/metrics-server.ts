@@ -17,7 +17,8 @@ export interface MetricsServerOptions {
   readonly host: string;
   /** 0 picks a free port. */
   readonly port: number;
-  readonly text: () => Promise<string | Uint8Array>;
+  /** The text for a caller that is allowed. */
+  readonly text: (caller: Caller) => Promise<string | Uint8Array>;
   /** Why a caller is refused; absent: everybody is allowed. */
   readonly refusal?: (caller: Caller) => Refusal | undefined;
   /** The main thread's link, which has no other HTTP listener. */
@@ -41,30 +42,35 @@ function sendError(
   exchange.send(status, JSON_TYPE, JSON.stringify({ error: message }), headers);
 }
 
-async function sendText(exchange: HttpExchange, text: MetricsServerOptions['text']): Promise<void> {
+async function sendText(exchange: HttpExchange, text: Promise<string | Uint8Array>): Promise<void> {
   try {
-    exchange.send(200, METRICS_TYPE, await text());
+    exchange.send(200, METRICS_TYPE, await text);
   } catch (error) {
     sendError(exchange, 500, reasonOf(error));
   }
 }
 
 function routerOf({ text, refusal }: MetricsServerOptions): Router {
-  const answer = (method: string, path: string, exchange: HttpExchange): void => {
+  const answer = (
+    method: string,
+    path: string,
+    head: RequestHead,
+    exchange: HttpExchange,
+  ): void => {
     if (path !== '/metrics') {
       sendError(exchange, 404, `no such endpoint: ${method.slice(0, 32)} ${path.slice(0, 256)}`);
     } else if (method !== 'GET') {
       const message = `method ${method.slice(0, 32)} is not allowed here, expected GET`;
       sendError(exchange, 405, message, ['Allow', 'GET']);
     } else {
-      void sendText(exchange, text);
+      void sendText(exchange, text(head));
     }
   };
   return (method, path): Route => ({
     begin(head: RequestHead, exchange): void {
       const refused = refusal?.(head);
       if (refused === undefined) {
-        answer(method, path, exchange);
+        answer(method, path, head, exchange);
         return;
       }
       const challenge = refused.http === 401 ? ['WWW-Authenticate', CHALLENGE] : [];
