@@ -240,6 +240,10 @@ export const FRAME_SPARSE_VALUES_MAX = 4_194_304;
 
 /** Traces that wait to be written to a file. */
 export const TRACES_WAITING_MAX = 65_536;
+/** Characters of a trace file with a fixed number of traces: a larger one has fewer. */
+export const TRACE_GROUP_TEXT_MAX = 16_777_216;
+/** Characters of traces that wait to be written to a file; more are dropped. */
+export const TRACE_TEXT_WAITING_MAX = 67_108_864;
 /** Minimum time between two warnings about dropped traces. */
 export const TRACE_WARN_EVERY_MS = 60_000;
 /** How long a stopping server waits for a trace collector. */

@@ -11,7 +11,7 @@
 namespace serval {
 
 // Limit of the elements' bytes in one trace; tensors beyond it have a name and a shape only.
-inline constexpr size_t kTracedBytesMax = 16u << 20;
+inline constexpr size_t kTracedBytesMax = 256u << 10;
 
 void copy_traced(const Signature& signature, const DecodedRequest& decoded,
                  std::span<const TensorView> outputs, Trace& trace);

@@ -26,7 +26,7 @@ namespace serval {
 inline constexpr size_t kTraceRecordsMax = 4096;
 inline constexpr size_t kTraceIdBytesShown = 256;  // of a request's id
 // Limit of the tensors' bytes in untaken records; a record that exceeds it is dropped.
-inline constexpr size_t kTraceBytesMax = 64u << 20;
+inline constexpr size_t kTraceBytesMax = 2u << 20;
 
 // One model's rule; `model` "" is the rule of all models without their own.
 struct TraceRule {

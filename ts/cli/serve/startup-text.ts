@@ -209,6 +209,7 @@ export function pasteLines(snapshot: RegistrySnapshot, at: Listening): readonly 
     const version = model.versions.find((one) => one.version === model.defaultVersion);
     const signature = version?.signatures[0];
     if (signature === undefined || signature.inputs.length === 0) continue;
+    if (version?.decoupled === true) continue; // /infer and ModelInfer refuse it
     const table = version?.table;
     const short = signature.inputs.some(hasFreePicture)
       ? undefined

@@ -28,7 +28,9 @@ export const TRITON_FIELDS: FieldTable = {
     model_metrics: noEffect('histograms have the same buckets for all models'),
   },
   ModelTransactionPolicy: {
-    decoupled: worksBut('streams and generate serve the model; ModelInfer and /infer refuse it'),
+    decoupled: worksBut(
+      'streams and generate serve the model; ModelInfer and /infer refuse it; an ensemble is decoupled if one of its steps is',
+    ),
   },
   ModelResponseCache: works('enable'),
   ModelRepositoryAgents: works('agents'),

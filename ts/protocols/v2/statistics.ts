@@ -39,7 +39,7 @@ export interface ModelStatistics {
   readonly inference_count: number;
   readonly execution_count: number;
   readonly inference_stats: InferStatistics;
-  /** For decoupled models only, which Serval does not have. */
+  /** In Triton for decoupled models only; empty here. */
   readonly response_stats: Readonly<Record<string, never>>;
   readonly batch_stats: readonly BatchStatistics[];
   readonly memory_usage: readonly never[];

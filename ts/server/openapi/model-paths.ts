@@ -139,7 +139,7 @@ export function modelPart(model: NamedModel, version: VersionSnapshot): ModelPar
     paths: {
       [`/v1/models/${url}:predict`]: predict,
       ...examplePaths(model, url, signatures),
-      [`/v2/models/${url}/infer`]: infer,
+      ...(version.decoupled !== true && { [`/v2/models/${url}/infer`]: infer }),
       [`/v2/models/${url}/generate`]: generate,
       ...(isTable && tablePaths(model, url)),
     },

@@ -80,6 +80,8 @@ export class DesiredModels {
       problems.push(...(labels?.problems ?? []));
       return this.#desiredOf(one, labels, seen.batching, named);
     });
+    const taken = new Set(models.map(({ name }) => name));
+    const ambiguous = (named?.ambiguous ?? []).filter(({ name }) => !taken.has(name));
     const names = this.#namesAtStart(found, seen);
     const notes = new Set([...seen.notes, ...wanted.flatMap((one) => one.config.notes)]);
     const reasons = problems.filter((one) => !notes.has(one));
@@ -93,7 +95,7 @@ export class DesiredModels {
     const unserved = wanted.filter((one) => one.versions.length === 0);
     const loaded = wanted.filter((one) => one.versions.length > 0);
     return {
-      models: [...models, ...(named?.ambiguous ?? [])],
+      models: [...models, ...ambiguous],
       faults,
       problems: [...listed, ...names.flatMap((one) => one.faults), ...faults, ...own],
       grave: new Set([...faults, ...unserved.flatMap((one) => one.problems)]),

@@ -3,7 +3,12 @@
 // main thread. Source: server/src/tracer.cc (TraceFile, WriteTrace).
 import { reasonOf } from '../../../base/errors.js';
 import { writeFile, type FileHandle } from 'node:fs/promises';
-import { TRACE_WARN_EVERY_MS, TRACES_WAITING_MAX } from '../../../base/limits.js';
+import {
+  TRACE_GROUP_TEXT_MAX,
+  TRACE_TEXT_WAITING_MAX,
+  TRACE_WARN_EVERY_MS,
+  TRACES_WAITING_MAX,
+} from '../../../base/limits.js';
 import { RareWarning, type Logger } from '../../../base/logger.js';
 import { openOwn } from '../../../base/own-file.js';
 import type { TraceRecord } from '../../../base/generated/engine.js';
@@ -17,14 +22,21 @@ export interface FileSinkOptions {
   readonly logger: Logger;
 }
 
+/** Entries of the next file, and their characters. */
+interface Group {
+  readonly texts: string[];
+  size: number;
+}
+
 export class FileSink implements TraceSink {
   readonly #options: FileSinkOptions;
   readonly #warning = new RareWarning(TRACE_WARN_EVERY_MS);
   /** Per group with separate files: the entries of its next file. */
-  readonly #groups = new Map<string, string[]>();
+  readonly #groups = new Map<string, Group>();
   /** Entries waiting for the single file. */
   #waiting: string[] = [];
   #waitingTraces = 0;
+  #waitingText = 0;
   #file: FileHandle | undefined;
   /** Byte offset of the list's closing bracket. */
   #endAt = 0;
@@ -39,7 +51,8 @@ export class FileSink implements TraceSink {
 
   write(records: readonly TraceRecord[]): void {
     for (const record of records) {
-      if (this.#waitingTraces >= TRACES_WAITING_MAX) {
+      const isFull = this.#waitingText >= TRACE_TEXT_WAITING_MAX;
+      if (isFull || this.#waitingTraces >= TRACES_WAITING_MAX) {
         this.#lost += 1;
         continue;
       }
@@ -47,13 +60,14 @@ export class FileSink implements TraceSink {
       const { key, tracesMax, timestamps } = this.#options.groupOf(record.model);
       const text = tritonTrace(this.#lastId, record, timestamps);
       this.#waitingTraces += 1;
+      this.#waitingText += text.length;
       if (tracesMax === 0) this.#waiting.push(text);
       else this.#collect(key, text, tracesMax);
     }
     if (this.#waiting.length === 0) return;
     const texts = this.#waiting;
     this.#waiting = [];
-    this.#enqueue(texts.length, () => this.#append(texts.join(',')));
+    this.#enqueue(texts, () => this.#append(texts.join(',')));
   }
 
   takeLost(): number {
@@ -63,7 +77,7 @@ export class FileSink implements TraceSink {
   }
 
   async close(): Promise<void> {
-    for (const texts of this.#groups.values()) this.#saveGroup(texts);
+    for (const { texts } of this.#groups.values()) this.#saveGroup(texts);
     this.#groups.clear();
     await this.#writing;
     await this.#file?.close();
@@ -71,39 +85,41 @@ export class FileSink implements TraceSink {
   }
 
   #collect(key: string, text: string, tracesMax: number): void {
-    const texts = this.#groups.get(key) ?? [];
-    texts.push(text);
-    this.#groups.set(key, texts);
-    if (texts.length < tracesMax) return;
+    const group = this.#groups.get(key) ?? { texts: [], size: 0 };
+    group.texts.push(text);
+    group.size += text.length;
+    this.#groups.set(key, group);
+    if (group.texts.length < tracesMax && group.size < TRACE_GROUP_TEXT_MAX) return;
     this.#groups.delete(key);
-    this.#saveGroup(texts);
+    this.#saveGroup(group.texts);
   }
 
   #saveGroup(texts: readonly string[]): void {
     const path = `${this.#options.path}.${this.#nextIndex}`;
     this.#nextIndex += 1;
-    this.#enqueue(texts.length, () => writeFile(path, `[${texts.join(',')}]`));
+    this.#enqueue(texts, () => writeFile(path, `[${texts.join(',')}]`));
   }
 
   // Runs writes in sequence; a failed one is lost and the next is tried.
-  #enqueue(traces: number, write: () => Promise<void>): void {
-    this.#writing = this.#writing.then(write).then(
-      () => {
-        this.#waitingTraces -= traces;
-      },
-      (error: unknown) => {
-        this.#waitingTraces -= traces;
-        this.#lost += traces;
-        const { path, logger } = this.#options;
-        this.#warning.tell(() =>
-          logger.warn('traces are dropped: the file cannot be written', {
-            path,
-            reason: reasonOf(error),
-            traces,
-          }),
-        );
-      },
-    );
+  #enqueue(texts: readonly string[], write: () => Promise<void>): void {
+    const traces = texts.length;
+    const size = texts.reduce((sum, text) => sum + text.length, 0);
+    const ended = (): void => {
+      this.#waitingTraces -= traces;
+      this.#waitingText -= size;
+    };
+    this.#writing = this.#writing.then(write).then(ended, (error: unknown) => {
+      ended();
+      this.#lost += traces;
+      const { path, logger } = this.#options;
+      this.#warning.tell(() =>
+        logger.warn('traces are dropped: the file cannot be written', {
+          path,
+          reason: reasonOf(error),
+          traces,
+        }),
+      );
+    });
   }
 
   // Overwrites the list's end, then writes it again after the new entries.

@@ -6,7 +6,7 @@ import type { TracedTensor } from '../../../base/generated/engine.js';
 import { dataTypeOf } from '../../../model/datatype.js';
 import { LENGTH_BYTES } from '../../../model/infer/tensor.js';
 
-const DIGITS_FEWEST = 6;
+const DIGITS_FEWEST = 7;
 const DIGITS_MOST = 9;
 
 /** An input as it waits for its run, an output as the model returned it. */

@@ -59,6 +59,12 @@ test('repositories of equal names are called by their paths', () => {
   assert.deepEqual(namesOf(desired), ['/a/models::m/1', '/b/models::m/1', 'c::m/1', 'm/0']);
 });
 
+test("a model that is no repository's keeps its plain name beside them", () => {
+  const own = at('base', 'm', { source: 'base-path' });
+  const desired = deciding()([own, at('one', 'm'), at('two', 'm')]);
+  assert.deepEqual(namesOf(desired), ['m/1', 'one::m/1', 'two::m/1']);
+});
+
 test('off: the first is served', () => {
   const desired = deciding(false)([at('one', 'm'), at('two', 'm')]);
   assert.deepEqual(namesOf(desired), ['m/1']);

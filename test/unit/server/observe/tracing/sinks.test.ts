@@ -118,6 +118,23 @@ test("one file is Triton's list, and whole after each write", async (context) =>
   assert.ok(readFileSync(path, 'utf8').includes('{"name":"COMPUTE_START","ns":9007199254741993}'));
 });
 
+test('writes a file of several traces early if they are large, and drops what memory lacks', async (context) => {
+  const { folder, path } = files(context);
+  const { logger } = new Log();
+  const groupOf = () => ({ key: '', tracesMax: 1000, timestamps: false });
+  const sink = new FileSink({ path, groupOf, logger });
+  const large: TracedTensor = {
+    ...{ name: 'x', output: false, shape: [1], missing: new Uint8Array(0), leftOut: false },
+    datatype: 'BYTES',
+    ...{ data: Buffer.from(`\0\0\x90\0${'x'.repeat(9_437_184)}`) },
+  };
+  const records = Array.from({ length: 9 }, () => record({ tensors: [large] }));
+  sink.write(records);
+  assert.equal(sink.takeLost(), 1, 'eight of 9 MB are above 64 MiB');
+  await sink.close();
+  assert.equal(readdirSync(folder).length, 4, 'two traces in each file');
+});
+
 test('writes tensors, with or without times, so that each value can be read back', async (context) => {
   const { path } = files(context);
   const { logger } = new Log();
