@@ -200,14 +200,15 @@ struct Failure {
 Failure failure_of(const BridgeEvent& event) {
   Failure out;
   uint32_t missing_bytes = 0;
-  if (event.payload.size() < 8) {
+  constexpr size_t kHeadBytes = 12;  // code, size of the rest, caller
+  if (event.payload.size() < kHeadBytes) {
     ADD_FAILURE() << "no failure: " << event.payload.size() << " bytes";
     return out;
   }
   std::memcpy(&out.code, event.payload.data(), sizeof out.code);
   std::memcpy(&missing_bytes, event.payload.data() + 4, sizeof missing_bytes);
-  EXPECT_LE(missing_bytes, event.payload.size() - 8);
-  const std::vector<uint8_t> bytes(event.payload.begin() + 8, event.payload.end());
+  EXPECT_EQ(missing_bytes, event.payload.size() - kHeadBytes);
+  const std::vector<uint8_t> bytes(event.payload.begin() + kHeadBytes, event.payload.end());
   const auto* missing = flatbuffers::GetRoot<fb::Missing>(bytes.data());
   out.model = missing->model()->str();
   out.version = missing->version()->str();

@@ -48,8 +48,11 @@ TEST_F(ForwardTest, AUnaryCallIsAnswered) {
   const BridgeEvent event = opened(kUnaryAt, "question");
   EXPECT_NE(event.call, 0u);
   double deadline_ms = 0;
-  ASSERT_EQ(event.payload.size(), sizeof deadline_ms);
+  uint32_t caller = 1;
+  ASSERT_EQ(event.payload.size(), sizeof deadline_ms + sizeof caller);
   std::memcpy(&deadline_ms, event.payload.data(), sizeof deadline_ms);
+  std::memcpy(&caller, event.payload.data() + sizeof deadline_ms, sizeof caller);
+  EXPECT_EQ(caller, 0u);
   EXPECT_EQ(deadline_ms, std::numeric_limits<double>::infinity());
   far_.answer(event, "answer");
   EXPECT_EQ(client_->answer(call).status(), 0);

@@ -1,4 +1,5 @@
 // Lowers an estimator by its class. Importer's worker thread; pure.
+import { SKLEARN_COLUMNS_MAX } from '../../base/limits.js';
 import { type Estimator, ESTIMATORS } from './estimators.js';
 import type { Item } from './read/item.js';
 import type { Frame, Lowering } from './frame/frame.js';
@@ -32,5 +33,10 @@ export function lowerEstimator(
   if (count !== undefined && count !== frame.length) {
     throw item.bad(`expected ${count} features (n_features_in_), got ${frame.length}`);
   }
-  return lower({ lowering, item, place }, frame);
+  const result = lower({ lowering, item, place }, frame);
+  const made = 'frame' in result ? (result.frame?.length ?? 0) : 0;
+  if (made > SKLEARN_COLUMNS_MAX) {
+    throw item.bad(`makes ${made} columns: expected at most ${SKLEARN_COLUMNS_MAX}`);
+  }
+  return result;
 }

@@ -89,6 +89,10 @@ function initialScores(item: Item, count: number): readonly number[] {
   if (init.className !== 'DummyClassifier') {
     throw init.bad(`init=${init.className} is not supported: expected None or 'zero'`);
   }
+  const strategy = init.get('strategy').text();
+  if (strategy !== 'prior') {
+    throw init.bad(`init: the strategy '${strategy}' is not supported: expected 'prior'`);
+  }
   const shares = Array.from(init.get('class_prior_').reals([count === 1 ? 2 : count]), within);
   if (count === 1) {
     const score = logit(shares[1] ?? 0);

@@ -166,7 +166,13 @@ function listed(item: Item, name: string, count: number): readonly (Item | undef
 /** The groups that infrequent categories are in; empty: there are none. */
 function groupsOf(item: Item, count: number): readonly (Float64Array | undefined)[] {
   if (item.given('_infrequent_enabled')?.flag() !== true) return [];
-  return listed(item, '_default_to_infrequent_mappings', count).map((one) => one?.reals([-1]));
+  return listed(item, '_default_to_infrequent_mappings', count).map((one) => {
+    const groups = one?.reals([-1]);
+    const isGroup = (group: number): boolean =>
+      Number.isInteger(group) && group >= 0 && group < (groups?.length ?? 0);
+    if (groups === undefined || groups.every(isGroup)) return groups;
+    throw item.bad('_default_to_infrequent_mappings: expected numbers of groups');
+  });
 }
 
 export function oneHot(step: Step, frame: Frame): Transformed {

@@ -42,12 +42,11 @@ export function simpleImputer(step: Step, frame: Frame): Transformed {
     throw statistics.bad(`expected ${frame.length} values, got ${values.length}`);
   }
   const missing = missingOf(item);
-  const isConstant = item.get('strategy').text() === 'constant';
   const imputed = frame.flatMap((element, i): readonly Element[] => {
     const value = values[i] ?? null;
     const isNone = value === null || (typeof value === 'number' && Number.isNaN(value));
     // A column without any value in training is left out.
-    if (isNone && !isConstant) return [];
+    if (isNone) return [];
     if (typeof value === 'string') return [textElement(lowering, element, value, missing, place)];
     if (typeof value === 'boolean' || typeof value === 'number') {
       return [numberElement(lowering, element, Number(value), missing, place)];

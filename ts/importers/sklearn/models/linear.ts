@@ -66,8 +66,15 @@ export function linearDecision(
 
 type Probability = 'sigmoid' | 'softmax' | 'softmax_of_two' | 'none';
 
-const classesOf = (item: Item): Labels =>
-  labelsOf(item.find('classes_') ?? item.get('_label_binarizer').get('classes_'));
+function classesOf(item: Item): Labels {
+  const own = item.find('classes_');
+  if (own !== undefined) return labelsOf(own);
+  const binarizer = item.get('_label_binarizer');
+  const kind = binarizer.get('y_type_').text();
+  if (kind.startsWith('multilabel'))
+    throw binarizer.bad(`labels of the kind ${kind} are not supported`);
+  return labelsOf(binarizer.get('classes_'));
+}
 
 /** `probabilityOf`: how the model turns scores into probabilities. */
 export const linearClassifier =

@@ -190,7 +190,8 @@ class Joiner {
     const childOf = (of: Float64Array, node: number): number => {
       const child = of[node] ?? 0;
       // Children follow their parents, so that there are no cycles.
-      if (!(child > node && child < count) || isChild[child] === 1) {
+      const isNode = Number.isInteger(child) && child > node && child < count;
+      if (!isNode || isChild[child] === 1) {
         throw item.bad(`node ${node}: ${child} cannot be its child`);
       }
       isChild[child] = 1;

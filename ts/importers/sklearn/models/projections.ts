@@ -21,7 +21,8 @@ export function polynomial({ item, lowering, place }: Step, frame: Frame): Trans
       if (products.length > PRODUCTS_MAX) throw item.bad(`more than ${PRODUCTS_MAX} products`);
       return;
     }
-    for (let next = from; next < frame.length; next += 1) {
+    const end = isInteraction ? frame.length - left + 1 : frame.length;
+    for (let next = from; next < end; next += 1) {
       extend([...product, next], isInteraction ? next + 1 : next, left - 1);
     }
   };

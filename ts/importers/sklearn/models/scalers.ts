@@ -104,12 +104,24 @@ export function binarizers({ item, lowering, place }: Step, frame: Frame): Trans
   return transformer(elementsOf(output, frame.length));
 }
 
+/** SQL's logarithms have no value at their pole; NumPy's are -infinity there. */
+function logarithm(
+  name: 'sql.log' | 'sql.log1p' | 'sql.log2' | 'sql.log10',
+  pole: number,
+): (value: Expression) => Expression {
+  const lowest = constant(Number.NEGATIVE_INFINITY);
+  return (value) => {
+    const isPole = call('sql.equal', value, constant(pole));
+    return call('sql.case', isPole, lowest, call(name, value));
+  };
+}
+
 /** Functions of one number that FunctionTransformer may call. */
 const FUNCTIONS: Readonly<Record<string, (value: Expression) => Expression>> = {
-  log1p: (value) => call('sql.log1p', value),
-  log: (value) => call('sql.log', value),
-  log2: (value) => call('sql.log2', value),
-  log10: (value) => call('sql.log10', value),
+  log1p: logarithm('sql.log1p', -1),
+  log: logarithm('sql.log', 0),
+  log2: logarithm('sql.log2', 0),
+  log10: logarithm('sql.log10', 0),
   exp: (value) => call('sql.exp', value),
   expm1: (value) => call('sql.expm1', value),
   sqrt: (value) => call('sql.sqrt', value),
