@@ -9,6 +9,12 @@ function refuse(code: ErrorCode, message: string): Promise<never> {
   return Promise.reject(new ServalError(code, message));
 }
 
+const refuseLimited = (what: string): Promise<never> =>
+  refuse(
+    ErrorCode.InvalidArgument,
+    `${what}: expected a key for all models, got one that is limited to some`,
+  );
+
 /** `models`: patterns of the names of the models that the caller may use. */
 export function limitedControl(control: ModelControl, models: readonly string[]): ModelControl {
   const may = (model: string): boolean => mayUse(models, model);
@@ -21,14 +27,19 @@ export function limitedControl(control: ModelControl, models: readonly string[])
       const entries = await control.index(repository, readyOnly);
       return entries.filter(({ name }) => may(name));
     },
-    load: (request) => (may(request.model) ? control.load(request) : unknown(request.model)),
-    unload: (model, unloadDependents) =>
-      may(model) ? control.unload(model, unloadDependents) : unknown(model),
-    reloadModels: () =>
-      refuse(
-        ErrorCode.InvalidArgument,
-        'the list of models: expected a key for all models, got one that is limited to some',
-      ),
+    // An ensemble of the caller's own would run any model, and its errors tell of models.
+    load: (request) => {
+      if (!may(request.model)) return unknown(request.model);
+      return request.config === undefined ? control.load(request) : refuseLimited('config');
+    },
+    // Its steps may be models that the caller may not use.
+    unload: (model, unloadDependents) => {
+      if (!may(model)) return unknown(model);
+      return unloadDependents
+        ? refuseLimited('unload_dependents')
+        : control.unload(model, unloadDependents);
+    },
+    reloadModels: () => refuseLimited('the list of models'),
     demand: (model, version) => control.demand(model, version),
     reload: () => control.reload(),
     openApi: (model) => control.openApi(model, models),
@@ -36,10 +47,10 @@ export function limitedControl(control: ModelControl, models: readonly string[])
     updateLogSettings: (change) => control.updateLogSettings(change),
     traceSettings: (model) =>
       model === '' || may(model) ? control.traceSettings(model) : unknownTraces(model),
-    updateTraceSettings: (model, change) =>
-      model === '' || may(model)
-        ? control.updateTraceSettings(model, change)
-        : unknownTraces(model),
+    updateTraceSettings: (model, change) => {
+      if (model === '') return refuseLimited('trace settings of all models');
+      return may(model) ? control.updateTraceSettings(model, change) : unknownTraces(model);
+    },
     sharedRegions: (name) => control.sharedRegions(name),
     registerSharedRegion: (region) => control.registerSharedRegion(region),
     unregisterSharedRegion: (name) => control.unregisterSharedRegion(name),

@@ -9,7 +9,8 @@ namespace serval {
 // A caller that is not in the table has a key that was just removed: its requests that were
 // accepted before that are served.
 Status LaneState::admit_limited(const Model& model, Admission& admission) {
-  const std::shared_ptr<const CallerTable>& callers = published().callers;
+  // Not published(): it may replace the list that the caller's model is borrowed from.
+  const std::shared_ptr<const CallerTable>& callers = published_->callers;
   const LimitedCaller* caller =
       caller_ == 0 || callers == nullptr ? nullptr : callers->find(caller_);
   const std::optional<LimitHit> hit =

@@ -1,6 +1,5 @@
 // Limits of models and keys, and keys limited to some models, on a real server: every protocol,
-// cancelled calls, the response cache, and a key file that changes under load. At rest nothing is
-// in flight.
+// cancelled calls, and a key file that changes under load. At rest nothing is in flight.
 import assert from 'node:assert/strict';
 import { renameSync, writeFileSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
