@@ -79,6 +79,11 @@ describe('models of equal names', () => {
       const answer = await infer(server, 'plus', v2Body('x', [1]));
       return answer.status === 200 ? true : undefined;
     });
+    // The ensemble is bound again to the step's new name.
+    await until('the chain', async () => {
+      const answer = await infer(server, 'chain_two', v2Body('IN', [1]));
+      return answer.status === 200 ? true : undefined;
+    });
     assert.deepEqual(await sum('chain_two'), [11]);
   });
 });

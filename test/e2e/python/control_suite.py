@@ -275,7 +275,7 @@ class ControlSuite(ServalCase):
         for change, words in (({"trace_rate": "x"}, "Unable to parse 'trace_rate'"),
                               ({"trace_count": "-2"}, "trace_count"),
                               ({"trace_level": ["OFF", "TIMESTAMPS"]}, "only one trace level"),
-                              ({"trace_level": ["TENSORS"]}, "TENSORS"),
+                              ({"trace_level": ["LOUD"]}, "LOUD"),
                               ({"no_such_setting": "1"}, "no_such_setting")):
             with self.subTest(change=change):
                 self.refused(lambda c=change: self.update_traces(c), self.INVALID, words)
