@@ -10,10 +10,12 @@ import base64
 import json
 import pathlib
 import sys
-import time
 
 import numpy as np
 import tensorflow as tf
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "contenders"))
+from samples import answer_lines  # noqa: E402
 
 WARM_CALLS = 3
 
@@ -23,28 +25,6 @@ def read_input(request):
     if "strings" in request:
         return tf.constant([base64.b64decode(text) for text in request["strings"]])
     return tf.constant(np.fromfile(request["floats"], np.float32).reshape(request["shape"]))
-
-
-def measure(call, seconds):
-    """One sample."""
-    latencies = []
-    began, cpu_began = time.perf_counter(), time.process_time()
-    while True:
-        before = time.perf_counter()
-        call()
-        now = time.perf_counter()
-        latencies.append(now - before)
-        if now - began >= seconds:
-            break
-    count, elapsed = len(latencies), now - began
-    return {
-        "usPerRequest": elapsed * 1e6 / count,
-        "perSecond": count / elapsed,
-        "p50Us": float(np.median(latencies)) * 1e6,
-        "p99Us": float(np.percentile(latencies, 99)) * 1e6,
-        "cpuUs": (time.process_time() - cpu_began) * 1e6 / count,
-        "requests": count,
-    }
 
 
 def main():
@@ -64,9 +44,7 @@ def main():
     for _ in range(WARM_CALLS):
         answer = call()
     answer.astype(np.float32).tofile(answer_file)
-    print(json.dumps({"event": "ready"}), flush=True)
-    for line in sys.stdin:
-        print(json.dumps(measure(call, float(line))), flush=True)
+    answer_lines(call, sys.stdout)
 
 
 main()

@@ -15,6 +15,9 @@ import time
 
 import numpy as np
 
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "contenders"))
+from samples import answer_lines  # noqa: E402
+
 COLUMNS = 30
 WARM_CALLS = 3
 SHORT_S = 1e-3
@@ -119,29 +122,6 @@ CALLS = {"lightgbm": lightgbm_call, "xgboost": xgboost_call, "lleaves": lleaves_
          "treelite": treelite_call, "shap": shap_call}
 
 
-def measure(call, seconds, together):
-    """One sample."""
-    latencies = []
-    began, cpu_began = time.perf_counter(), time.process_time()
-    while True:
-        before = time.perf_counter()
-        for _ in range(together):
-            call()
-        now = time.perf_counter()
-        latencies.append((now - before) / together)
-        if now - began >= seconds:
-            break
-    count, elapsed = len(latencies) * together, now - began
-    return {
-        "usPerRequest": elapsed * 1e6 / count,
-        "perSecond": count / elapsed,
-        "p50Us": float(np.median(latencies)) * 1e6,
-        "p99Us": float(np.percentile(latencies, 99)) * 1e6,
-        "cpuUs": (time.process_time() - cpu_began) * 1e6 / count,
-        "requests": count,
-    }
-
-
 def main():
     """Loads the model, writes the answer, then measures for each line."""
     kind, model, rows_file, count, answer_file = sys.argv[1:]
@@ -153,9 +133,7 @@ def main():
         call()
         together = SHORT_CALLS if time.perf_counter() - before < SHORT_S else 1
     answer.tofile(answer_file)
-    print(json.dumps({"event": "ready"}), file=lines, flush=True)
-    for line in sys.stdin:
-        print(json.dumps(measure(call, float(line), together)), file=lines, flush=True)
+    answer_lines(call, lines, together)
 
 
 if __name__ == "__main__":

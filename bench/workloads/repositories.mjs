@@ -16,6 +16,13 @@ export async function makeRepository(context, entries) {
   return folder;
 }
 
+/** A new folder of the run for the model `name`, with an empty version 1. */
+export function newModelFolder(context, name) {
+  const folder = join(context.tempDir, `model-${context.nextId()}`, name);
+  mkdirSync(join(folder, '1'), { recursive: true });
+  return folder;
+}
+
 /** A repository of `count` models, hard links to one file. Resolves to {folder, names}. */
 export async function manyModels(context, model, count) {
   const file = modelFile(await context.model(model));

@@ -1,7 +1,7 @@
 // A forest of 100 trees of depth 8, 1,000 rows per request over gRPC, as PMML: against
 // JPMML-Evaluator scoring the same rows in one thread, and against the same trees as ONNX Runtime's
 // TreeEnsembleRegressor in double on the same server.
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { bytesOf, doublesOf, floatsOf, makeFloats } from '../../bodies.mjs';
@@ -11,6 +11,7 @@ import { drawForest, onnxForest, sumOfForest } from '../../tabular/forest.mjs';
 import { startJava } from '../../tabular/java.mjs';
 import { fieldNames, writeForestPmml } from '../../tabular/make_forest_pmml.mjs';
 import { modelInferRequest, rawOutputs } from '../../wire.mjs';
+import { newModelFolder } from '../repositories.mjs';
 import { busyLoad, byEngine, openServalGrpc } from '../sides.mjs';
 
 const MODEL = 'forest';
@@ -33,21 +34,14 @@ function makeRows() {
   return { values, rows, forest, expected: rows.map((row) => sumOfForest(forest, row)) };
 }
 
-/** A new folder of the run with one model file in it. */
-function modelFolder(context) {
-  const folder = join(context.tempDir, `forest-${context.nextId()}`, MODEL);
-  mkdirSync(join(folder, '1'), { recursive: true });
-  return folder;
-}
-
 function pmmlModel(context) {
-  const folder = modelFolder(context);
+  const folder = newModelFolder(context, MODEL);
   writeForestPmml(join(folder, '1', 'model.pmml'), SHAPE);
   return folder;
 }
 
 async function onnxModel(context, forest) {
-  const folder = modelFolder(context);
+  const folder = newModelFolder(context, MODEL);
   const builder = join(context.harnessRoot, 'dist', 'importers', 'onnx', 'builder.js');
   const { encodeModel } = await import(pathToFileURL(builder).href);
   const bytes = encodeModel(onnxForest(forest, SHAPE.features));

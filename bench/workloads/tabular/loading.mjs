@@ -1,6 +1,6 @@
 // A forest of 100 MB as PMML: the time from the start of the process to the ready line, and the
 // process's peak memory, relative to the size of the document.
-import { mkdirSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { bytesOf, doublesOf, makeFloats } from '../../bodies.mjs';
 import { callOnce, expectFloats } from '../../check.mjs';
@@ -10,6 +10,7 @@ import { judgeFigures } from '../../statistics.mjs';
 import { drawForest, sumOfForest } from '../../tabular/forest.mjs';
 import { fieldNames, writeForestPmml } from '../../tabular/make_forest_pmml.mjs';
 import { modelInferRequest, rawOutputs } from '../../wire.mjs';
+import { newModelFolder } from '../repositories.mjs';
 import { GRPC_METHOD, orStop } from '../sides.mjs';
 
 const MODEL = 'big_forest';
@@ -61,8 +62,7 @@ async function startOnce(context, folder, trees) {
 }
 
 async function run(context) {
-  const folder = join(context.tempDir, `load-${context.nextId()}`, MODEL);
-  mkdirSync(join(folder, '1'), { recursive: true });
+  const folder = newModelFolder(context, MODEL);
   const file = join(folder, '1', 'model.pmml');
   const { trees } = writeForestPmml(file, { ...SHAPE, megabytes: MEGABYTES });
   const { size } = statSync(file);

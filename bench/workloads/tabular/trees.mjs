@@ -1,12 +1,13 @@
 // Files of LightGBM and XGBoost, one row and 1,000 rows of 30 columns: the engine's time against
 // the libraries' C functions and the compilers of such models, with one thread each.
-import { copyFileSync, mkdirSync, readFileSync } from 'node:fs';
+import { copyFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { doublesOf, floatsOf } from '../../bodies.mjs';
 import { expectFloats } from '../../check.mjs';
 import { oneAtATime } from '../../load/grpc-load.mjs';
 import { startTrees, treeModels } from '../../trees/reference.mjs';
 import { modelInferRequest, rawOutputs } from '../../wire.mjs';
+import { newModelFolder } from '../repositories.mjs';
 import { byEngine, openServalGrpc } from '../sides.mjs';
 
 const MODEL = 'trees';
@@ -18,14 +19,13 @@ const TOLERANCE = 1e-9;
 const FLOAT_TOLERANCE = 1e-5;
 const SHAP_TOLERANCE = 1e-6;
 const MODELS = {
-  'few.lightgbm.txt': { name: '100 trees of depth 8', as: 'model.txt', column: 'margin' },
-  'few.xgboost.ubj': { name: '100 trees of depth 8', as: 'model.ubj', column: 'margin' },
-  'many.lightgbm.txt': { name: '1,000 trees of 255 leaves', as: 'model.txt', column: 'margin' },
+  'few.lightgbm.txt': { name: '100 trees of depth 8', as: 'model.txt' },
+  'few.xgboost.ubj': { name: '100 trees of depth 8', as: 'model.ubj' },
+  'many.lightgbm.txt': { name: '1,000 trees of 255 leaves', as: 'model.txt' },
 };
 
 function modelFolder(context, from, as) {
-  const folder = join(context.tempDir, `trees-${context.nextId()}`, MODEL);
-  mkdirSync(join(folder, '1'), { recursive: true });
+  const folder = newModelFolder(context, MODEL);
   copyFileSync(from, join(folder, '1', as));
   return folder;
 }
@@ -48,7 +48,7 @@ async function openEngine(context, root, { file, count, isShap = false }) {
   const folder = await treeModels(context);
   const rows = readFileSync(join(folder, 'rows.floats')).subarray(0, count * COLUMNS * FLOAT_BYTES);
   const isFloat = file.includes('xgboost');
-  const names = isShap ? ['shap_values', 'expected_value'] : [MODELS[file].column];
+  const names = isShap ? ['shap_values', 'expected_value'] : ['margin'];
   const tensor = { name: 'x', datatype: 'FP32', shape: [count, COLUMNS] };
   let answered = [];
   const side = await openServalGrpc(context, root, {

@@ -47,7 +47,7 @@ describe('models of equal names', () => {
   const sum = async (model: string, input = 'IN'): Promise<readonly number[]> =>
     v2Values(await infer(server, encodeURIComponent(model), v2Body(input, [1])));
 
-  it('are the steps of ensembles of their own repository', async () => {
+  it('serve ensembles of their own repository as steps', async () => {
     assert.deepEqual(await sum('chain_one'), [2]);
     assert.deepEqual(await sum('chain_two'), [11]);
   });

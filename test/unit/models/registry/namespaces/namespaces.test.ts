@@ -71,7 +71,7 @@ test('off: the first is served', () => {
   assert.match(desired.problems.join(), /the first is served/);
 });
 
-test('a step means the model of its own repository, then the only one of its name', () => {
+test('a step uses the model of its own repository, or else the only model of that name', () => {
   const both = [at('one', 'm'), at('two', 'm'), at('two', 'n')];
   const desired = deciding()([
     ...both,
