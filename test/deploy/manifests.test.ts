@@ -1,5 +1,5 @@
-// helm lints and renders the chart, and Kubernetes' own types and KServe's definitions accept every
-// manifest (test/deploy/go/validate).
+// helm lints and renders the chart; Kubernetes' own types and rules for new objects, and KServe's
+// definitions, accept every manifest (test/deploy/go/validate).
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { parseAllDocuments } from 'yaml';
 import { SERVE_FLAGS } from '../../ts/config/flags.js';
-import { structureProblems } from './structure.js';
+import { namesNothingHas } from './named-ports.js';
 import { DEPLOY, deployTools, manifests } from './support.js';
 
 const CHART = join(DEPLOY, 'helm', 'serval');
@@ -65,23 +65,46 @@ describe('manifests', () => {
     assert.equal(good.trim().split('\n').length, 7);
   });
 
+  it("the API server's rules accept the pods of KServe's runtimes", { skip: missing }, () => {
+    for (const { metadata, spec } of manifests(join(DEPLOY, 'kserve', 'serving-runtimes.yaml'))) {
+      const labels = { app: metadata.name };
+      const template = { metadata: { labels }, spec: { containers: spec['containers'] } };
+      const deployment = {
+        apiVersion: 'apps/v1',
+        kind: 'Deployment',
+        metadata,
+        spec: { selector: { matchLabels: labels }, template },
+      };
+      valid(written(`${metadata.name}.json`, JSON.stringify(deployment)));
+    }
+  });
+
   it('a wrong manifest is refused', { skip: missing }, () => {
     const runtime = readFileSync(join(DEPLOY, 'kserve', 'serving-runtimes.yaml'), 'utf8');
     const deployment = readFileSync(RENDERED, 'utf8');
-    const bad = [
-      runtime.replace('protocolVersions:', 'protocolVersion:'),
-      runtime.replace('- name: kserve-container', '- nom: kserve-container'),
-      runtime.replaceAll('ServingRuntime', 'ServingThing'),
-      deployment.replace('readinessProbe', 'readynessProbe'),
-      deployment.replace('terminationGracePeriodSeconds: 45', 'terminationGracePeriodSeconds: "x"'),
-    ];
-    bad.forEach((text, i) => {
-      assert.ok(text !== runtime && text !== deployment, `case ${i} changes nothing`);
-      const { status } = spawnSync(validate, [definitions, written(`bad-${i}.yaml`, text)]);
-      assert.equal(status, 1, `case ${i}`);
-    });
+    for (const [text, from, to, problem] of [
+      [runtime, 'protocolVersions:', 'protocolVersion:', /unknown fields.*protocolVersion/],
+      [runtime, '- name: kserve-container', '- nom: kserve-container', /name: Required/],
+      [runtime, 'kind: ServingRuntime', 'kind: ServingThing', /no schema of .*ServingThing/],
+      [deployment, 'readinessProbe', 'readynessProbe', /unknown field .*readynessProbe/],
+      [deployment, 'PeriodSeconds: 45', 'PeriodSeconds: "x"', /cannot unmarshal string/],
+      [deployment, 'persistentVolumeClaim:', TWO_SOURCES, /may not specify more than 1 volume/],
+      [deployment, 'name: tmp, mountPath: /tmp', 'name: temp, mountPath: /tmp', /"temp"/],
+      [deployment, 'mountPath: /tmp }', 'mountPath: /models }', /must be unique/],
+      [deployment, TEMPLATE, TEMPLATE.replace(/serval$/, 'other'), /does not match template/],
+      [deployment, 'minReplicas: ', 'minReplicas: 9', /greater than or equal to `minReplicas`/],
+    ] as const) {
+      assert.ok(text.includes(from), from);
+      const path = written('bad.yaml', text.replace(from, to));
+      const { status, stderr } = spawnSync(validate, [definitions, path], { encoding: 'utf8' });
+      assert.equal(status, 1, to);
+      assert.match(stderr, problem, to);
+    }
   });
 });
+
+/** A second source of a volume. */
+const TWO_SOURCES = 'emptyDir: {}\n          persistentVolumeClaim:';
 
 /** The labels of the deployment's pods. */
 const TEMPLATE = 'template:\n    metadata:\n      labels:\n        app.kubernetes.io/name: serval';
@@ -94,30 +117,22 @@ describe('deploy/', () => {
     ),
   ];
 
-  it('has no manifest that the API server would refuse', () => {
-    for (const file of FILES) assert.deepEqual(structureProblems(manifests(file)), [], file);
+  it('no probe or service names a port that no container has', () => {
+    for (const file of FILES) assert.deepEqual(namesNothingHas(manifests(file)), [], file);
   });
 
-  it('finds what the API server would refuse', () => {
+  it('such a name is found', () => {
     const text = readFileSync(RENDERED, 'utf8');
     for (const [from, to, problem] of [
-      ['persistentVolumeClaim:', 'emptyDir: {}\n          persistentVolumeClaim:', /one source/],
-      ['- { name: tmp, mountPath: /tmp }', '- { name: temp, mountPath: /tmp }', /no volume temp/],
-      ['mountPath: /tmp }', 'mountPath: /models }', /mountPath \/models is given twice/],
-      [
-        '{ name: grpc, containerPort: 8001 }',
-        '{ name: grpc, containerPort: 8000 }',
-        /8000 is given/,
-      ],
       ['{ path: /v2/health/live, port: http }', '{ path: /, port: web }', /no port is named web/],
       ['targetPort: grpc', 'targetPort: rpc', /no container port is named rpc/],
-      [TEMPLATE, TEMPLATE.replace(/serval$/, 'other'), /selector does not match its template/],
+      [TEMPLATE, TEMPLATE.replace(/serval$/, 'other'), /its selector finds no deployment/],
     ] as const) {
       assert.ok(text.includes(from), from);
       const documents = parseAllDocuments(text.replace(from, to)).map(
         (one) => one.toJS() as unknown,
       );
-      assert.match(structureProblems(documents).join(), problem, to);
+      assert.match(namesNothingHas(documents).join(), problem, to);
     }
   });
 

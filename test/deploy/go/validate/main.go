@@ -1,5 +1,6 @@
 // Validates Kubernetes manifests as the API server does: kinds of Kubernetes are decoded strictly by
-// their Go types, custom resources by the schemas of their definitions, with unknown fields refused.
+// their Go types and checked by the API server's rules for new objects, custom resources by the
+// schemas of their definitions, with unknown fields refused.
 //
 //	validate DEFINITIONS FILE...
 //
@@ -78,8 +79,10 @@ func check(object *unstructured.Unstructured, document []byte,
 	known map[metav1schema.GroupVersionKind]definition, strict runtime.Decoder) error {
 	kind := object.GroupVersionKind()
 	if scheme.Scheme.Recognizes(kind) {
-		_, _, err := strict.Decode(document, nil, nil)
-		return err
+		if _, _, err := strict.Decode(document, nil, nil); err != nil {
+			return err
+		}
+		return create(kind, document)
 	}
 	custom, there := known[kind]
 	if !there {
