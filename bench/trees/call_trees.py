@@ -1,6 +1,6 @@
 """Reference: a model of trees called by a library of its own, with one thread.
 
-call_trees.py KIND MODEL ROWS COUNT ANSWER. KIND is lightgbm, xgboost, lleaves, treelite or shap.
+call_trees.py KIND MODEL ROWS COUNT ANSWER. KIND is lightgbm, xgboost, lleaves, treelite, shap or serval.
 ROWS is a file of float32 in rows of 30; the first COUNT rows are one call. The libraries' C
 functions are called, so that Python's wrappers do not count. Writes the doubles of the answer to
 ANSWER and prints {"event": "ready"}. Then, for each line of stdin with a number of seconds, makes
@@ -8,6 +8,7 @@ calls for that time and prints {"usPerRequest", "perSecond", "p50Us", "cpuUs", "
 """
 import ctypes
 import json
+import os
 import pathlib
 import sys
 import tempfile
@@ -23,6 +24,7 @@ WARM_CALLS = 3
 SHORT_S = 1e-3
 SHORT_CALLS = 20  # are timed together
 FLOAT32 = 0
+SERVAL_FP32 = 11
 PREDICT_NORMAL, PREDICT_RAW, PREDICT_CONTRIB = 0, 1, 3
 
 
@@ -118,8 +120,59 @@ def shap_call(path, rows):
     return lightgbm_call(path, rows, PREDICT_CONTRIB, COLUMNS + 1)
 
 
+class ServalOptions(ctypes.Structure):
+    """serval_options of native/capi/serval.h."""
+
+    _fields_ = [("size", ctypes.c_size_t), ("onnxruntime_library", ctypes.c_char_p),
+                ("threads", ctypes.c_int32)]
+
+
+class ServalTensor(ctypes.Structure):
+    """serval_tensor of native/capi/serval.h."""
+
+    _fields_ = [("name", ctypes.c_char_p), ("dtype", ctypes.c_int32), ("rank", ctypes.c_int32),
+                ("shape", ctypes.POINTER(ctypes.c_int64)), ("data", ctypes.c_void_p),
+                ("bytes", ctypes.c_size_t), ("offsets", ctypes.c_void_p),
+                ("lengths", ctypes.c_void_p), ("missing", ctypes.c_void_p)]
+
+
+def serval_call(path, rows):
+    """serval_infer and serval_result_free of libserval.so for a folder of `serval compile`."""
+    library = ctypes.CDLL(os.environ["SERVAL_LIBRARY"])
+    library.serval_error_message.restype = ctypes.c_char_p
+
+    def good(error):
+        if error:
+            raise RuntimeError(library.serval_error_message(ctypes.c_void_p(error)).decode())
+
+    for name in ("serval_open", "serval_infer", "serval_result_output"):
+        getattr(library, name).restype = ctypes.c_void_p
+    runtime = os.environ["SERVAL_ORT_LIBRARY"].encode()
+    options = ServalOptions(ctypes.sizeof(ServalOptions), runtime, 1)
+    model, result = ctypes.c_void_p(), ctypes.c_void_p()
+    good(library.serval_open(str(path).encode(), ctypes.byref(options), ctypes.byref(model)))
+    shape = (ctypes.c_int64 * 2)(*rows.shape)
+    given = ServalTensor(b"x", SERVAL_FP32, 2, shape, rows.ctypes.data, rows.nbytes)
+    names = (ctypes.c_char_p * 1)(b"margin")
+    arguments = (model, ctypes.c_size_t(0), ctypes.byref(given), ctypes.c_size_t(1), names,
+                 ctypes.c_size_t(1), ctypes.byref(result))
+
+    def call():
+        good(library.serval_infer(*arguments))
+        library.serval_result_free(result)
+
+    good(library.serval_infer(*arguments))
+    output = ServalTensor()
+    good(library.serval_result_output(result, ctypes.c_size_t(0), ctypes.byref(output)))
+    text = ctypes.string_at(output.data, output.bytes)
+    kind = np.float32 if output.dtype == SERVAL_FP32 else np.float64
+    answer = np.frombuffer(text, kind).astype(np.float64)
+    library.serval_result_free(result)
+    return call, answer
+
+
 CALLS = {"lightgbm": lightgbm_call, "xgboost": xgboost_call, "lleaves": lleaves_call,
-         "treelite": treelite_call, "shap": shap_call}
+         "treelite": treelite_call, "shap": shap_call, "serval": serval_call}
 
 
 def main():

@@ -21,7 +21,8 @@ Status read_column(const serval_tensor& given, size_t index, const TableSchema& 
   Shape shape;
   if (Status head = read_head(given, index, true, tensor.dtype, shape); !head.ok()) return head;
   tensor.name = given.name;
-  if (schema.find_field(given.name, index) < 0) {
+  const bool is_matrix = schema.matrix && shape.rank() == 2;
+  if (!is_matrix && schema.find_field(given.name, index) < 0) {
     return invalid_argument(input_place(given) + ": the model has no field of this name; " +
                             "expected " + names_text(signature.inputs));
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "codec/table/coerce.h"
 
@@ -47,6 +48,9 @@ class Binder {
   Status read(uint32_t index);
   Status read_ragged(uint32_t index, RequestTensor& tensor);
   Status take_fields(const RequestTensor& tensor);
+  Status take_field(const RequestTensor& tensor, uint64_t place, size_t index);
+  template <typename T>
+  Status take_matrix(const RequestTensor& tensor, const T* values);
 
   uint64_t names_of(const RequestTensor& tensor) const {
     const size_t next = static_cast<size_t>(&tensor - tensors_.data()) + 1;
@@ -135,7 +139,8 @@ Status Binder::count_names(size_t& count) {
 Status Binder::name_field(RequestTensor& tensor, std::string_view name) {
   Name& place = names_[name_count_];
   place.text = name;
-  place.field = table_.find_field(name, name_count_++);
+  place.field = table_.find_field(name, name_count_ - tensor.first_name);
+  ++name_count_;
   if (place.field == kNoField) {
     if (!strict_ && !table_.of_tensors) return {};
     return invalid_argument(input_text(tensor) + ": the model has no field " + quoted(name) +
@@ -339,13 +344,66 @@ Status Binder::read(uint32_t index) {
   return read_null_indices(tensor, cells, tensor.nulls);
 }
 
+Status Binder::take_field(const RequestTensor& tensor, uint64_t place, size_t index) {
+  return make_field(tensor, place, table_.fields[index], table_, source_.text_is_checked(), arena_,
+                    out_.inputs[index]);
+}
+
+// Copies column `place` of a matrix. Returns whether it has a NaN.
+template <typename From, typename To>
+bool copy_column(const From* from, const RequestTensor& tensor, uint64_t place, To* to) {
+  bool has_nan = false;
+  from += place;
+  for (uint64_t row = 0; row < tensor.rows; ++row, from += tensor.fields) {
+    to[row] = static_cast<To>(*from);
+    has_nan |= to[row] != to[row];
+  }
+  return has_nan;
+}
+
+// Takes the columns of a matrix of floats or doubles. Those that are more than copied are left to
+// take_field().
+template <typename T>
+Status Binder::take_matrix(const RequestTensor& tensor, const T* values) {
+  auto* doubles = arena_.allocate_array<double>(tensor.cells());
+  if (doubles == nullptr) return no_memory();
+  for (size_t i = 0; i < table_.fields.size(); ++i, doubles += tensor.rows) {
+    const FieldSpec& field = table_.fields[i];
+    const bool is_float = field.type == plan::Type::Float && std::is_same_v<T, float>;
+    bool copied = !field.any && (is_float || field.type == plan::Type::Double);
+    if (copied) {
+      const bool has_nan = is_float
+                               ? copy_column(values, tensor, i, reinterpret_cast<float*>(doubles))
+                               : copy_column(values, tensor, i, doubles);
+      copied = !(has_nan && table_.nan_is_missing);
+    }
+    if (!copied) {
+      if (Status made = take_field(tensor, i, i); !made.ok()) return made;
+      continue;
+    }
+    TensorView& out = out_.inputs[i];
+    out.dtype = is_float ? DType::Fp32 : DType::Fp64;
+    out.data = reinterpret_cast<const uint8_t*>(doubles);
+    out.bytes = tensor.rows * (is_float ? sizeof(float) : sizeof(double));
+    const int64_t dims[] = {static_cast<int64_t>(tensor.rows)};
+    out.shape = Shape(dims);
+  }
+  return {};
+}
+
 Status Binder::take_fields(const RequestTensor& tensor) {
+  if (tensor.is_matrix && tensor.nulls == nullptr && !tensor.parameters.is_decimal()) {
+    if (tensor.dtype == DType::Fp32) {
+      return take_matrix(tensor, reinterpret_cast<const float*>(tensor.data));
+    }
+    if (tensor.dtype == DType::Fp64) {
+      return take_matrix(tensor, reinterpret_cast<const double*>(tensor.data));
+    }
+  }
   for (uint64_t i = 0; i < tensor.fields; ++i) {
     const Name& name = names_[tensor.first_name + i];
     if (name.field == kNoField) continue;
-    const auto index = static_cast<size_t>(name.field);
-    Status made = make_field(tensor, i, table_.fields[index], table_, source_.text_is_checked(),
-                             arena_, out_.inputs[index]);
+    Status made = take_field(tensor, i, static_cast<size_t>(name.field));
     if (!made.ok()) return made;
   }
   return {};

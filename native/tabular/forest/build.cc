@@ -78,15 +78,44 @@ std::string Forest::check(const TreeNodes& from) const {
   return {};
 }
 
+// Whether -infinity can stand for missing values that go left. Not if a node tests for other than
+// `<=`, has no branch for them, or goes right for -infinity.
+bool Forest::has_lowest_slots(const TreeNodes& from) const {
+  if (from.missing.empty()) return false;
+  bool any = false;
+  for (size_t i = 0; i < from.missing.size(); ++i) {
+    const auto missing = static_cast<TreeMissing>(from.missing[i]);
+    const auto test =
+        from.test.empty() ? TreeTest::LessOrEqual : static_cast<TreeTest>(from.test[i]);
+    const bool is_less = test == TreeTest::Less;
+    const double bound = is_less ? below(from.threshold[i]) : from.threshold[i];
+    if (missing == TreeMissing::NoAnswer || (!is_less && test != TreeTest::LessOrEqual) ||
+        std::isnan(bound)) {
+      return false;
+    }
+    any = any || missing == TreeMissing::Left;
+  }
+  return any;
+}
+
 void Forest::number_features(const TreeNodes& from) {
-  uint32_t last = 0;
-  for (const int32_t feature : from.feature) last = std::max(last, static_cast<uint32_t>(feature));
-  slots_.assign(from.feature.empty() ? 0 : last + size_t{1}, 0);
-  for (const int32_t feature : from.feature) slots_[static_cast<size_t>(feature)] = 1;
-  for (uint32_t feature = 0; feature < slots_.size(); ++feature) {
-    if (slots_[feature] == 0) continue;
-    slots_[feature] = static_cast<uint32_t>(features_.size());
-    features_.push_back(feature);
+  const bool doubled = has_lowest_slots(from);
+  const uint32_t kinds = doubled ? 2 : 1;
+  const auto place_of = [&](size_t node) {
+    const auto feature = static_cast<size_t>(from.feature[node]);
+    const bool left = doubled && static_cast<TreeMissing>(from.missing[node]) == TreeMissing::Left;
+    return feature * kinds + (left ? 1 : 0);
+  };
+  for (size_t i = 0; i < from.feature.size(); ++i) {
+    const size_t place = place_of(i);
+    if (place >= slots_.size()) slots_.resize(place + 1, 0);
+    slots_[place] = 1;
+  }
+  for (size_t place = 0; place < slots_.size(); ++place) {
+    if (slots_[place] == 0) continue;
+    slots_[place] = static_cast<uint32_t>(features_.size());
+    features_.push_back(static_cast<uint32_t>(place / kinds));
+    if (doubled) lowest_.push_back(place % kinds != 0);
   }
 }
 
@@ -107,12 +136,15 @@ void Forest::read_sets(const TreeNodes& from) {
 }
 
 Forest::Node Forest::inner(const TreeNodes& from, size_t number, uint32_t left) {
-  Node made{from.threshold[number], slots_[static_cast<size_t>(from.feature[number])], left};
+  const auto feature = static_cast<size_t>(from.feature[number]);
   const auto test =
       from.test.empty() ? TreeTest::LessOrEqual : static_cast<TreeTest>(from.test[number]);
   const auto missing =
       from.missing.empty() ? TreeMissing::Right : static_cast<TreeMissing>(from.missing[number]);
-  if (missing == TreeMissing::Left || test == TreeTest::IsMissing) made.feature |= kMissingLeft;
+  const bool goes_left = missing == TreeMissing::Left || test == TreeTest::IsMissing;
+  const size_t place = lowest_.empty() ? feature : 2 * feature + (goes_left ? 1 : 0);
+  Node made{from.threshold[number], slots_[place], left};
+  if (goes_left && lowest_.empty()) made.feature |= kMissingLeft;
   else if (missing == TreeMissing::NoAnswer) made.feature |= kMissingNone;
   may_stay_ = may_stay_ || (made.feature & kMissingNone) != 0;
   switch (test) {

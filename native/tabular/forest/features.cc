@@ -9,6 +9,7 @@ namespace serval::tabular {
 namespace {
 
 constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
+constexpr double kLowest = -std::numeric_limits<double>::infinity();
 constexpr double kNoCategory = -1;  // in no set
 
 double rounded(double value) { return static_cast<double>(static_cast<float>(value)); }
@@ -67,9 +68,12 @@ void ForestFeatures::read_codes(StageSpec& spec) {
 
 void ForestFeatures::bind(StageSpec& spec, const Forest& forest) {
   stride_ = forest.stride();
-  for (const uint32_t feature : forest.features()) {
+  for (size_t i = 0; i < forest.features().size(); ++i) {
+    const uint32_t feature = forest.features()[i];
     needed_ = feature + size_t{1};
-    Slot slot{feature, 0, false, nullptr};
+    Slot slot;
+    slot.feature = feature;
+    slot.missing_is_lowest = forest.missing_is_lowest(i);
     if (!to_float_.empty()) slot.to_float = to_float_[to_float_.size() == 1 ? 0 : feature] != 0;
     if (!vector_) {
       slot.column = inputs_[feature];
@@ -84,7 +88,7 @@ void ForestFeatures::bind(StageSpec& spec, const Forest& forest) {
       }
     } else {
       slot_of_.resize(feature + size_t{1}, -1);
-      slot_of_[feature] = static_cast<int32_t>(slots_.size());
+      if (slot_of_[feature] < 0) slot_of_[feature] = static_cast<int32_t>(i);
     }
     slots_.push_back(slot);
   }
@@ -136,7 +140,7 @@ void ForestFeatures::read_scalar(const Column& column, const Slot& slot, Rows ro
   for (uint32_t i = 0; i < count; ++i, out += stride_) {
     const uint32_t row = rows[first + i];
     if (!column.states.empty() && column.state(row) == State::Missing) {
-      *out = kMissing;
+      *out = slot.missing_is_lowest ? kLowest : kMissing;
       continue;
     }
     if (storage == Storage::Real) {
@@ -150,6 +154,7 @@ void ForestFeatures::read_scalar(const Column& column, const Slot& slot, Rows ro
       *out = known ? slot.codes->numbers[at] : kNoCategory;
     }
     if (slot.to_float) *out = rounded(*out);
+    if (slot.missing_is_lowest && std::isnan(*out)) *out = kLowest;
   }
 }
 
@@ -162,13 +167,21 @@ void ForestFeatures::read_vector(const Column& column, uint32_t row, double* out
     const std::span<const int32_t> indices = column.row_indices(row);
     for (size_t i = 0; i < values.size(); ++i) {
       const auto feature = static_cast<size_t>(indices[i]);
-      if (feature < slot_of_.size() && slot_of_[feature] >= 0) out[slot_of_[feature]] = values[i];
+      if (feature >= slot_of_.size() || slot_of_[feature] < 0) continue;
+      const auto slot = static_cast<size_t>(slot_of_[feature]);
+      out[slot] = values[i];
+      if (slot + 1 < slots_.size() && slots_[slot + 1].feature == feature)
+        out[slot + 1] = values[i];
     }
   }
-  if (to_float_.empty()) return;
   for (size_t i = 0; i < slots_.size(); ++i) {
     if (slots_[i].to_float) out[i] = rounded(out[i]);
+    if (slots_[i].missing_is_lowest && std::isnan(out[i])) out[i] = kLowest;
   }
+}
+
+void ForestFeatures::fill_missing(double* out) const {
+  for (const Slot& slot : slots_) *out++ = slot.missing_is_lowest ? kLowest : kMissing;
 }
 
 Status ForestFeatures::read(Run& run, Rows rows, uint32_t first, uint32_t count, double* out,
@@ -187,7 +200,7 @@ Status ForestFeatures::read(Run& run, Rows rows, uint32_t first, uint32_t count,
     double* to = out + i * stride_;
     if (!column.valid(row)) {
       lost[i] = 1;
-      std::fill_n(to, stride_ - 1, kMissing);
+      fill_missing(to);
       continue;
     }
     const size_t length = column.length(row);
@@ -198,7 +211,7 @@ Status ForestFeatures::read(Run& run, Rows rows, uint32_t first, uint32_t count,
       continue;
     }
     lost[i] = 1;
-    std::fill_n(to, stride_ - 1, kMissing);
+    fill_missing(to);
     Status refused = run.refuse(row, place_,
                                 "column '" + names_[0] + "': expected a vector of " +
                                     (vector_size_ >= 0 ? std::to_string(vector_size_)

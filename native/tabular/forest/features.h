@@ -41,11 +41,13 @@ class ForestFeatures {
     uint32_t feature = 0;
     uint32_t column = 0;  // scalars
     bool to_float = false;
+    bool missing_is_lowest = false;
     const Codes* codes = nullptr;
   };
   void read_scalar(const Column& column, const Slot& slot, Rows rows, uint32_t first,
                    uint32_t count, double* out) const;
   void read_vector(const Column& column, uint32_t row, double* out) const;
+  void fill_missing(double* out) const;
   void read_codes(StageSpec& spec);
 
   std::string place_, name_;  // for a vector
@@ -58,9 +60,9 @@ class ForestFeatures {
   std::span<const int32_t> to_float_;
   bool nan_is_largest_ = false;  // scalars: NaN is the largest value; otherwise it is missing
   std::vector<Codes> codes_;
-  std::vector<uint32_t> coded_;  // features that have codes_
-  std::vector<Slot> slots_;
-  std::vector<int32_t> slot_of_;  // vectors: slot by feature; -1: unused
+  std::vector<uint32_t> coded_;   // features that have codes_
+  std::vector<Slot> slots_;       // those of a feature are neighbours
+  std::vector<int32_t> slot_of_;  // vectors: first slot by feature; -1: unused
 };
 
 }  // namespace serval::tabular

@@ -2,6 +2,7 @@
 // immutable; any thread.
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <span>
@@ -21,7 +22,10 @@ struct TreeNodes {
 enum class TreeTest : int32_t { LessOrEqual, Less, Equal, InSet, IsMissing };
 enum class TreeMissing : int32_t { Right, Left, NoAnswer };
 
-// Reads each row as one double per used feature ("slot"), NaN if missing, followed by a zero.
+// Reads each row as one double per slot, followed by a zero. A slot holds one feature, NaN if it is
+// missing. Where missing values go left at some nodes and right at others, a feature may have two
+// slots, and one of them holds -infinity then, which is <= every threshold: so the traversal needs
+// no test for missing values.
 class Forest {
  public:
   // Returns what is wrong with the trees; empty if they are valid.
@@ -30,6 +34,8 @@ class Forest {
   size_t tree_count() const { return roots_.size(); }
   // Maps a slot to the feature that it holds.
   const std::vector<uint32_t>& features() const { return features_; }
+  // Whether a slot holds -infinity for a missing value.
+  bool missing_is_lowest(size_t slot) const { return !lowest_.empty() && lowest_[slot]; }
   size_t stride() const { return features_.size() + 1; }
 
   // Sets leaves[r] to the leaf of `tree` for row r of `rows`, which have stride() doubles each; -1:
@@ -74,6 +80,7 @@ class Forest {
 
   struct Placing;
   std::string check(const TreeNodes& from) const;
+  bool has_lowest_slots(const TreeNodes& from) const;
   void number_features(const TreeNodes& from);
   void read_sets(const TreeNodes& from);
   void place(const TreeNodes& from, Placing& placing);
@@ -91,6 +98,11 @@ class Forest {
   int32_t leaf_at(uint32_t at) const;
   template <Mode mode>
   int32_t walk_one(uint32_t root, const double* row) const;
+  // Traversals at a time: each waits for memory at every level, so several are interleaved.
+  static constexpr size_t kLanes = 8;
+  using Lanes = std::array<uint32_t, kLanes>;
+  template <Mode mode>
+  void descend(Lanes& at, uint32_t depth, const double* rows, size_t width) const;
   template <Mode mode>
   void rows_in(size_t tree, const double* rows, size_t row_count, int32_t* leaves) const;
   template <Mode mode>
@@ -98,8 +110,12 @@ class Forest {
 
   Mode mode_ = Mode::Plain;
   std::vector<Node> nodes_;
-  std::vector<uint32_t> roots_, depths_;    // by tree
-  std::vector<uint32_t> features_, slots_;  // feature by slot, slot by feature
+  std::vector<uint32_t> roots_, depths_;  // by tree
+  std::vector<uint32_t> features_;        // by slot
+  std::vector<bool> lowest_;              // by slot; empty: none holds -infinity
+  // By feature; with lowest_ by twice the feature, the odd ones for nodes whose missing values go
+  // left.
+  std::vector<uint32_t> slots_;
   struct Set {
     uint32_t first = 0, bits = 0;
   };

@@ -9,8 +9,6 @@
 namespace serval::tabular {
 namespace {
 
-// Traversals at a time: each waits for memory at every level, so several are interleaved.
-constexpr size_t kLanes = 8;
 // Levels between checks whether all have reached a leaf, in trees deeper than this.
 constexpr uint32_t kLevelsAtOnce = 8;
 
@@ -66,30 +64,35 @@ int32_t Forest::walk_one(uint32_t root, const double* row) const {
   return leaf_at<mode>(at);
 }
 
+// Moves kLanes traversals down up to `depth` levels, which suffices for all of them. Lane i reads
+// the row at rows + i * width.
+template <Forest::Mode mode>
+inline void Forest::descend(Lanes& at, uint32_t depth, const double* rows, size_t width) const {
+  for (uint32_t level = 0; level < depth;) {
+    const uint32_t end = std::min(depth, level + kLevelsAtOnce);
+    for (; level < end; ++level) {
+      for (size_t lane = 0; lane < kLanes; ++lane) {
+        at[lane] = step<mode>(at[lane], rows + lane * width);
+      }
+    }
+    if (level == depth) return;
+    bool all_arrived = true;
+    for (size_t lane = 0; lane < kLanes; ++lane) {
+      all_arrived &= arrived<mode>(at[lane], rows + lane * width);
+    }
+    if (all_arrived) return;
+  }
+}
+
 // One tree for many rows.
 template <Forest::Mode mode>
 void Forest::rows_in(size_t tree, const double* rows, size_t row_count, int32_t* leaves) const {
   const size_t width = stride();
-  const uint32_t depth = depths_[tree];
   size_t first = 0;
   for (; mode != Mode::General && first + kLanes <= row_count; first += kLanes) {
-    const double* row = rows + first * width;
-    std::array<uint32_t, kLanes> at;
+    Lanes at;
     at.fill(roots_[tree]);
-    for (uint32_t level = 0; level < depth;) {
-      const uint32_t end = std::min(depth, level + kLevelsAtOnce);
-      for (; level < end; ++level) {
-        for (size_t lane = 0; lane < kLanes; ++lane) {
-          at[lane] = step<mode>(at[lane], row + lane * width);
-        }
-      }
-      if (level == depth) break;
-      bool all_arrived = true;
-      for (size_t lane = 0; lane < kLanes; ++lane) {
-        all_arrived &= arrived<mode>(at[lane], row + lane * width);
-      }
-      if (all_arrived) break;
-    }
+    descend<mode>(at, depths_[tree], rows + first * width, width);
     for (size_t lane = 0; lane < kLanes; ++lane) leaves[first + lane] = leaf_at<mode>(at[lane]);
   }
   for (; first < row_count; ++first) {
@@ -102,15 +105,10 @@ template <Forest::Mode mode>
 void Forest::trees_in(const double* row, int32_t* leaves) const {
   size_t first = 0;
   for (; mode != Mode::General && first + kLanes <= roots_.size(); first += kLanes) {
-    std::array<uint32_t, kLanes> at;
+    Lanes at;
     std::copy_n(roots_.data() + first, kLanes, at.begin());
-    for (bool all_arrived = false; !all_arrived;) {
-      for (uint32_t level = 0; level < kLevelsAtOnce / 2; ++level) {
-        for (size_t lane = 0; lane < kLanes; ++lane) at[lane] = step<mode>(at[lane], row);
-      }
-      all_arrived = true;
-      for (const uint32_t one : at) all_arrived &= arrived<mode>(one, row);
-    }
+    const uint32_t* depths = depths_.data() + first;
+    descend<mode>(at, *std::max_element(depths, depths + kLanes), row, 0);
     for (size_t lane = 0; lane < kLanes; ++lane) leaves[first + lane] = leaf_at<mode>(at[lane]);
   }
   for (; first < roots_.size(); ++first) leaves[first] = walk_one<mode>(roots_[first], row);

@@ -210,6 +210,38 @@ struct Random {
   Reals threshold, leaves;
 };
 
+void set_sparse(Column& column, const std::vector<Reals>& rows) {
+  column.reset(Type::Vector, static_cast<uint32_t>(rows.size()));
+  column.sparse = true;
+  for (uint32_t row = 0; row < rows.size(); ++row) {
+    column.start_row(row);
+    for (size_t i = 0; i < rows[row].size(); ++i) {
+      if (rows[row][i] == 0) continue;
+      column.indices.push_back(static_cast<int32_t>(i));
+      column.reals.push_back(rows[row][i]);
+    }
+    column.end_sparse_row(static_cast<int32_t>(rows[row].size()));
+  }
+  column.end_rows(static_cast<uint32_t>(rows.size()));
+}
+
+// Expects the sums and leaves of the columns `out` and `leaf` to be those of a plain walk.
+void expect_plain_walks(const Random& random, const std::vector<Reals>& values, PlanRun& run,
+                        uint32_t out, uint32_t leaf) {
+  for (uint32_t row = 0; row < values.size(); ++row) {
+    double sum = 0;
+    std::vector<int64_t> leaves;
+    for (const int32_t root : random.roots) leaves.push_back(random.walk(root, values[row]));
+    const bool answers = std::count(leaves.begin(), leaves.end(), -1) == 0;
+    const auto found = run.at(leaf).row_integers(row);
+    EXPECT_EQ(std::vector<int64_t>(found.begin(), found.end()), leaves) << row;
+    ASSERT_EQ(run.at(out).valid(row), answers) << row;
+    if (!answers) continue;
+    for (const int64_t one : leaves) sum += random.leaves[static_cast<size_t>(one)];
+    EXPECT_EQ(run.at(out).reals[row], sum) << row;
+  }
+}
+
 class RandomForest : public testing::TestWithParam<std::tuple<int, int, int>> {};
 
 TEST_P(RandomForest, AnswersAsAPlainWalk) {
@@ -244,24 +276,18 @@ TEST_P(RandomForest, AnswersAsAPlainWalk) {
   for (int row = 0; row < rows; ++row) {
     Reals made;
     for (uint32_t i = 0; i < Random::kFeatures; ++i) {
-      made.push_back(random.below(9) == 0 ? kNan : static_cast<double>(random.below(100)) / 10);
+      const double rare[] = {kNan, kNan, kInf, -kInf, 0};
+      made.push_back(random.below(4) == 0 ? rare[random.below(5)]
+                                          : static_cast<double>(random.below(100)) / 10);
     }
     values.push_back(std::move(made));
   }
-  run.begin(static_cast<uint32_t>(rows));
-  run.vectors(x, values);
-  ASSERT_EQ(run.run(), "");
-  for (uint32_t row = 0; row < values.size(); ++row) {
-    double sum = 0;
-    std::vector<int64_t> leaves;
-    for (const int32_t root : random.roots) leaves.push_back(random.walk(root, values[row]));
-    const bool answers = std::count(leaves.begin(), leaves.end(), -1) == 0;
-    const auto found = run.at(leaf).row_integers(row);
-    EXPECT_EQ(std::vector<int64_t>(found.begin(), found.end()), leaves) << row;
-    ASSERT_EQ(run.at(out).valid(row), answers) << row;
-    if (!answers) continue;
-    for (const int64_t one : leaves) sum += random.leaves[static_cast<size_t>(one)];
-    EXPECT_EQ(run.at(out).reals[row], sum) << row;
+  for (const bool sparse : {false, true}) {
+    run.begin(static_cast<uint32_t>(rows));
+    if (sparse) set_sparse(run.at(x), values);
+    else run.vectors(x, values);
+    ASSERT_EQ(run.run(), "");
+    expect_plain_walks(random, values, run, out, leaf);
   }
 }
 
