@@ -1,7 +1,7 @@
-// Libraries of trees as sides: call_trees.py in a separate process on the server's core. Skipped,
-// with the reason, if they can't be installed. Control plane.
+// Libraries of trees, and Serval's own C library, as sides: call_trees.py in a separate process on
+// the server's core. Skipped, with the reason, if they can't be installed. Control plane.
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { doublesOf } from '../bodies.mjs';
 import { runToEnd } from '../children.mjs';
@@ -33,15 +33,16 @@ export function treeModels(context) {
 }
 
 /**
- * A library's calls with the first `count` rows, `kind` as in call_trees.py. Resolves to a side
+ * A library's calls with the first `count` rows of treeModels(), `kind` as in call_trees.py.
+ * `model` is absolute, or one of those models; `more` are further arguments. Resolves to a side
  * with `answer`, its doubles.
  */
-export async function startTrees(context, kind, file, count) {
+export async function startTrees(context, kind, model, count, ...more) {
   const python = await treesPython(context);
   const folder = await treeModels(context);
   const answer = join(context.tempDir, `trees-${context.nextId()}.answer`);
   const rows = join(folder, 'rows.floats');
-  const args = ['-B', CALL_TREES, kind, join(folder, file), rows, `${count}`, answer];
+  const args = ['-B', CALL_TREES, kind, resolve(folder, model), rows, `${count}`, answer, ...more];
   const read = () => ({ answer: doublesOf(readFileSync(answer)) });
   return startCalled(context, 'call_trees.py', python, args, read);
 }

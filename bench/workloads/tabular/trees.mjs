@@ -1,9 +1,11 @@
-// Files of LightGBM and XGBoost, one row and 1,000 rows of 30 columns: the engine's time against
-// the libraries' C functions and the compilers of such models, with one thread each.
+// Files of LightGBM and XGBoost, one row and 1,000 rows of 30 columns, against the libraries' C
+// functions and the compilers of such models, with one thread each. One row: calls of Serval's C
+// library; otherwise the engine's time in a server.
 import { copyFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { doublesOf, floatsOf } from '../../bodies.mjs';
 import { expectFloats } from '../../check.mjs';
+import { runToEnd } from '../../children.mjs';
 import { oneAtATime } from '../../load/grpc-load.mjs';
 import { startTrees, treeModels } from '../../trees/reference.mjs';
 import { modelInferRequest, rawOutputs } from '../../wire.mjs';
@@ -12,6 +14,7 @@ import { byEngine, openServalGrpc } from '../sides.mjs';
 
 const MODEL = 'trees';
 const COLUMNS = 30;
+const COMPILE_MS = 120_000;
 const FLOAT_BYTES = 4;
 const ARGS = ['--intra-op-threads', '1'];
 const TOLERANCE = 1e-9;
@@ -66,6 +69,17 @@ async function openEngine(context, root, { file, count, isShap = false }) {
   return { ...byEngine(side, side.server.http, MODEL), answered };
 }
 
+/** Serval's C library, called as the others are. */
+async function openCompiled(context, root, { file, count }) {
+  const source = modelFolder(context, join(await treeModels(context), file), MODELS[file].as);
+  const out = join(context.tempDir, `compiled-${context.nextId()}`);
+  const compile = [join(root, 'bin', 'serval.mjs'), 'compile', source];
+  await runToEnd(process.execPath, [...compile, '--out', out], context.cores.all, COMPILE_MS);
+  const library = join(root, 'build', 'Release', 'libserval.so');
+  const side = await startTrees(context, 'serval', out, count, library);
+  return { ...side, answered: [...side.answer] };
+}
+
 async function openLibrary(context, serval, { kind, file, count, isShap = false }) {
   const side = await startTrees(context, kind, file, count);
   const tolerance = isShap ? SHAP_TOLERANCE : TOLERANCE;
@@ -81,7 +95,8 @@ function row(id, what, { reference, limit, ...options }) {
     reference: `${reference}, one thread`,
     metric: 'rate',
     target: { relation: '>=', limit },
-    openServal: (context, root) => openEngine(context, root, options),
+    openServal: (context, root) =>
+      (options.count === 1 && !options.isShap ? openCompiled : openEngine)(context, root, options),
     openReference: (context, serval) => openLibrary(context, serval, options),
   };
 }
@@ -97,7 +112,7 @@ const few = LIBRARIES.flatMap(([kind, file, reference]) =>
   [1, 1000].map((count) =>
     row(
       `trees-${kind}-${count}`,
-      `${MODELS[file].name}, ${count} row${count === 1 ? '' : 's'}, engine`,
+      `${MODELS[file].name}, ${count} ${count === 1 ? 'row, C library' : 'rows, engine'}`,
       { kind, file, count, reference, limit: count === 1 ? 1 : 1.5 },
     ),
   ),

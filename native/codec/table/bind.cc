@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <type_traits>
 
 #include "codec/table/coerce.h"
 
@@ -42,15 +41,13 @@ class Binder {
   Status count_names(size_t& count);
   Status name_fields();
   Status name_field(RequestTensor& tensor, std::string_view name);
+  Status occupy(const RequestTensor& tensor, size_t field);
   Status lay_out(RequestTensor& tensor);
   Status lay_out_two_dims(RequestTensor& tensor, uint64_t names);
   Status check_rows();
   Status read(uint32_t index);
   Status read_ragged(uint32_t index, RequestTensor& tensor);
   Status take_fields(const RequestTensor& tensor);
-  Status take_field(const RequestTensor& tensor, uint64_t place, size_t index);
-  template <typename T>
-  Status take_matrix(const RequestTensor& tensor, const T* values);
 
   uint64_t names_of(const RequestTensor& tensor) const {
     const size_t next = static_cast<size_t>(&tensor - tensors_.data()) + 1;
@@ -137,21 +134,22 @@ Status Binder::count_names(size_t& count) {
 
 // Source: X12 to X14, X28.
 Status Binder::name_field(RequestTensor& tensor, std::string_view name) {
-  Name& place = names_[name_count_];
-  place.text = name;
-  place.field = table_.find_field(name, name_count_ - tensor.first_name);
-  ++name_count_;
-  if (place.field == kNoField) {
-    if (!strict_ && !table_.of_tensors) return {};
-    return invalid_argument(input_text(tensor) + ": the model has no field " + quoted(name) +
-                            (table_.of_tensors ? "" : " (parameter 'strict')"));
-  }
-  TensorView& view = out_.inputs[static_cast<size_t>(place.field)];
+  const int32_t field = table_.find_field(name, name_count_ - tensor.first_name);
+  names_[name_count_++] = {name, field};
+  if (field != kNoField) return occupy(tensor, static_cast<size_t>(field));
+  if (!strict_ && !table_.of_tensors) return {};
+  return invalid_argument(input_text(tensor) + ": the model has no field " + quoted(name) +
+                          (table_.of_tensors ? "" : " (parameter 'strict')"));
+}
+
+// Marks a field as taken; its values are set later.
+Status Binder::occupy(const RequestTensor& tensor, size_t field) {
+  TensorView& view = out_.inputs[field];
   if (view.dtype != DType::Invalid) {
-    return invalid_argument(input_text(tensor) + ": field " + quoted(name) +
+    return invalid_argument(input_text(tensor) + ": field " + quoted(table_.fields[field].name) +
                             " is given more than once");
   }
-  view.dtype = tensor.dtype;  // marks the field as taken; the values are set later
+  view.dtype = tensor.dtype;
   return {};
 }
 
@@ -168,9 +166,9 @@ Status Binder::name_fields() {
       named = each_feature(tensor, arena_,
                            [&](std::string_view name) { return name_field(tensor, name); });
     } else if (tensor.is_matrix) {
-      for (const FieldSpec& field : table_.fields) {
-        named = name_field(tensor, field.name);
-        if (!named.ok()) break;
+      for (size_t i = 0; named.ok() && i < table_.fields.size(); ++i) {
+        names_[name_count_++] = {table_.fields[i].name, static_cast<int32_t>(i)};
+        named = occupy(tensor, i);
       }
     } else {
       named = name_field(tensor, tensor.name);
@@ -344,66 +342,23 @@ Status Binder::read(uint32_t index) {
   return read_null_indices(tensor, cells, tensor.nulls);
 }
 
-Status Binder::take_field(const RequestTensor& tensor, uint64_t place, size_t index) {
-  return make_field(tensor, place, table_.fields[index], table_, source_.text_is_checked(), arena_,
-                    out_.inputs[index]);
-}
-
-// Copies column `place` of a matrix. Returns whether it has a NaN.
-template <typename From, typename To>
-bool copy_column(const From* from, const RequestTensor& tensor, uint64_t place, To* to) {
-  bool has_nan = false;
-  from += place;
-  for (uint64_t row = 0; row < tensor.rows; ++row, from += tensor.fields) {
-    to[row] = static_cast<To>(*from);
-    has_nan |= to[row] != to[row];
-  }
-  return has_nan;
-}
-
-// Takes the columns of a matrix of floats or doubles. Those that are more than copied are left to
-// take_field().
-template <typename T>
-Status Binder::take_matrix(const RequestTensor& tensor, const T* values) {
-  auto* doubles = arena_.allocate_array<double>(tensor.cells());
-  if (doubles == nullptr) return no_memory();
-  for (size_t i = 0; i < table_.fields.size(); ++i, doubles += tensor.rows) {
-    const FieldSpec& field = table_.fields[i];
-    const bool is_float = field.type == plan::Type::Float && std::is_same_v<T, float>;
-    bool copied = !field.any && (is_float || field.type == plan::Type::Double);
-    if (copied) {
-      const bool has_nan = is_float
-                               ? copy_column(values, tensor, i, reinterpret_cast<float*>(doubles))
-                               : copy_column(values, tensor, i, doubles);
-      copied = !(has_nan && table_.nan_is_missing);
-    }
-    if (!copied) {
-      if (Status made = take_field(tensor, i, i); !made.ok()) return made;
-      continue;
-    }
-    TensorView& out = out_.inputs[i];
-    out.dtype = is_float ? DType::Fp32 : DType::Fp64;
-    out.data = reinterpret_cast<const uint8_t*>(doubles);
-    out.bytes = tensor.rows * (is_float ? sizeof(float) : sizeof(double));
-    const int64_t dims[] = {static_cast<int64_t>(tensor.rows)};
-    out.shape = Shape(dims);
-  }
-  return {};
-}
-
 Status Binder::take_fields(const RequestTensor& tensor) {
-  if (tensor.is_matrix && tensor.nulls == nullptr && !tensor.parameters.is_decimal()) {
-    if (tensor.dtype == DType::Fp32) {
-      return take_matrix(tensor, reinterpret_cast<const float*>(tensor.data));
-    }
-    if (tensor.dtype == DType::Fp64) {
-      return take_matrix(tensor, reinterpret_cast<const double*>(tensor.data));
-    }
+  double* columns = nullptr;
+  if (tensor.is_matrix && (tensor.dtype == DType::Fp32 || tensor.dtype == DType::Fp64)) {
+    columns = arena_.allocate_array<double>(tensor.cells());
+    if (columns == nullptr) return no_memory();
   }
   for (uint64_t i = 0; i < tensor.fields; ++i) {
     const Name& name = names_[tensor.first_name + i];
     if (name.field == kNoField) continue;
-    Status made = take_field(tensor, i, static_cast<size_t>(name.field));
+    const auto index = static_cast<size_t>(name.field);
+    const FieldSpec& field = table_.fields[index];
+    TensorView& out = out_.inputs[index];
+    if (columns != nullptr &&
+        copy_matrix_column(tensor, i, field, table_, columns + i * tensor.rows, out)) {
+      continue;
+    }
+    Status made = make_field(tensor, i, field, table_, source_.text_is_checked(), arena_, out);
     if (!made.ok()) return made;
   }
   return {};
@@ -535,7 +490,7 @@ bool uses_extension(std::span<const RequestTensor> tensors) {
 
 Status add_output(const NamedOutput& wanted, bool binary_by_default, const TableSchema& table,
                   const Signature& signature, DecodedRequest& out) {
-  const std::string where = "requested output " + quoted(wanted.name);
+  const auto where = [&wanted] { return "requested output " + quoted(wanted.name); };
   const int index = signature.find_output(wanted.name);
   if (index < 0) {
     std::string names;
@@ -543,14 +498,14 @@ Status add_output(const NamedOutput& wanted, bool binary_by_default, const Table
       if (names.size() > kErrorValueBytesMax) break;
       names += (names.empty() ? "" : ", ") + quoted(output.name);
     }
-    return invalid_argument(where + ": the model has no such output; expected one of " + names);
+    return invalid_argument(where() + ": the model has no such output; expected one of " + names);
   }
   for (const RequestedOutput& earlier : out.outputs) {
     // A duplicate is returned once. Source: Triton's requested outputs are a set.
     if (earlier.index == static_cast<uint32_t>(index)) return {};
   }
   if (wanted.classes != 0 && !table.of_tensors) {
-    return invalid_argument(where + ": parameter 'classification': tabular models have " +
+    return invalid_argument(where() + ": parameter 'classification': tabular models have " +
                             "their own outputs for class names");
   }
   const bool binary = wanted.has_binary ? wanted.binary : binary_by_default;

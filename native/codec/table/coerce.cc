@@ -232,6 +232,42 @@ Status make_field(const RequestTensor& tensor, uint64_t place, const FieldSpec& 
   return FieldMaker(tensor, place, field, table, text_is_checked, arena, out).make();
 }
 
+namespace {
+
+// Copies column `place` of a matrix. Returns whether it has a NaN.
+template <typename From, typename To>
+bool copy_column(const RequestTensor& tensor, uint64_t place, To* to) {
+  const From* from = reinterpret_cast<const From*>(tensor.data) + place;
+  bool has_nan = false;
+  for (uint64_t row = 0; row < tensor.rows; ++row, from += tensor.fields) {
+    to[row] = static_cast<To>(*from);
+    has_nan |= to[row] != to[row];
+  }
+  return has_nan;
+}
+
+}  // namespace
+
+bool copy_matrix_column(const RequestTensor& tensor, uint64_t place, const FieldSpec& field,
+                        const TableSchema& table, double* to, TensorView& out) {
+  const bool floats = tensor.dtype == DType::Fp32;
+  const bool to_float = field.type == plan::Type::Float && floats;
+  if (tensor.nulls != nullptr || tensor.parameters.is_decimal() || field.any ||
+      (!to_float && field.type != plan::Type::Double)) {
+    return false;
+  }
+  const bool has_nan = to_float ? copy_column<float>(tensor, place, reinterpret_cast<float*>(to))
+                                : (floats ? copy_column<float>(tensor, place, to)
+                                          : copy_column<double>(tensor, place, to));
+  if (has_nan && table.nan_is_missing) return false;
+  out.dtype = to_float ? DType::Fp32 : DType::Fp64;
+  out.data = reinterpret_cast<const uint8_t*>(to);
+  out.bytes = tensor.rows * dtype_bytes(out.dtype);
+  const int64_t dims[] = {static_cast<int64_t>(tensor.rows)};
+  out.shape = Shape(dims);
+  return true;
+}
+
 Status read_lengths(const RequestTensor& companion, uint64_t cells, Arena& arena,
                     const uint32_t*& lengths, uint64_t& total) {
   auto* out = arena.allocate_array<uint32_t>(cells);

@@ -20,6 +20,12 @@ inline bool has_cells(const FieldSpec& field) {
 Status make_field(const RequestTensor& tensor, uint64_t place, const FieldSpec& field,
                   const TableSchema& table, bool text_is_checked, Arena& arena, TensorView& out);
 
+// Does the same for a column of a matrix of floats or doubles whose values are only copied, to
+// `to`, which has space for a double per row. Returns false, with `out` unchanged, if make_field()
+// must convert it.
+bool copy_matrix_column(const RequestTensor& tensor, uint64_t place, const FieldSpec& field,
+                        const TableSchema& table, double* to, TensorView& out);
+
 // Reads the lengths of a ragged tensor's cells as 32 bits from its companion's elements.
 // Errors: invalid_argument naming the companion (a negative length), body_too_large.
 Status read_lengths(const RequestTensor& companion, uint64_t cells, Arena& arena,

@@ -67,6 +67,7 @@ class ForestStage final : public Stage {
   size_t width_ = 1, sum_width_ = 1;
   Sum sum_ = Sum::Sum;
   bool float_sums_ = false, skip_ = false;
+  bool is_plain_sum_ = false;  // one double a row, to which each tree adds its leaf's value
   bool has_values_ = false, has_leaf_ = false;
   bool vector_out_ = false;
   uint32_t values_ = 0, leaf_ = 0;
@@ -123,6 +124,7 @@ void ForestStage::read_sums(StageSpec& spec) {
   own_->base = base_;
   own_->sum = sum_;
   own_->skip = skip_;
+  is_plain_sum_ = width_ == 1 && sum_ != Sum::Each && weights_.empty() && !float_sums_;
   sum_width_ = sum_ == Sum::Each ? width_ * forest_.tree_count() : width_;
 }
 
@@ -191,8 +193,7 @@ void ForestStage::add_row(const Work& work, size_t tree, uint32_t row, int32_t l
 
 // Adds the result of `tree` for all rows: leaves[row].
 void ForestStage::add(const Work& work, size_t tree, uint32_t rows, const int32_t* leaves) const {
-  const bool simple = width_ == 1 && sum_ != Sum::Each && weights_.empty() && !float_sums_;
-  if (!simple) {
+  if (!is_plain_sum_) {
     for (uint32_t row = 0; row < rows; ++row) add_row(work, tree, row, leaves[row]);
     return;
   }
