@@ -133,7 +133,8 @@ SERVAL_API serval_error* serval_output(const serval_model* model, size_t signatu
  * Tabular models: a column has the shape [rows]; of vectors or lists, [rows, size], or [rows, -1]
  * with the number of elements of each row in `lengths`. `missing` has a byte for each row, 1 if it
  * has no value (its elements in `data` are then ignored; with `lengths`, it has none); NULL: all
- * rows have one. */
+ * rows have one. A model of trees from XGBoost, LightGBM, CatBoost or scikit-learn also takes all
+ * its columns as one matrix [rows, columns], in their order, whose name is that of no column. */
 typedef struct serval_tensor {
   const char* name;
   int32_t dtype;

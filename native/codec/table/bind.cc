@@ -134,7 +134,7 @@ Status Binder::count_names(size_t& count) {
 
 // Source: X12 to X14, X28.
 Status Binder::name_field(RequestTensor& tensor, std::string_view name) {
-  const int32_t field = table_.find_field(name, name_count_ - tensor.first_name);
+  const int32_t field = table_.find_field(name, name_count_);
   names_[name_count_++] = {name, field};
   if (field != kNoField) return occupy(tensor, static_cast<size_t>(field));
   if (!strict_ && !table_.of_tensors) return {};

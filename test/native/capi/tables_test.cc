@@ -66,6 +66,24 @@ TEST_F(CapiTableTest, DescribesColumns) {
   EXPECT_EQ(info.dtype, 0);
 }
 
+TEST_F(CapiTableTest, TakesAMatrixOfAllColumns) {
+  PlanMaker maker;
+  maker.matrix = true;
+  pass(maker, "age", Type::Double);
+  pass(maker, "size", Type::Float);
+  const OwnModel model = open_model(write(maker));
+  const std::vector<float> values{40, 0.5F, 7, 1.5F, 9, 2.5F};
+  const std::vector<int64_t> shape{3, 2};
+  const OwnResult result = infer(model.get(), {numbers("x", SERVAL_FP32, values, shape)});
+  ASSERT_NE(result, nullptr);
+  EXPECT_EQ(values_in<double>(output_of(result, 0)), (std::vector<double>{40, 7, 9}));
+  EXPECT_EQ(values_in<float>(output_of(result, 1)), (std::vector<float>{0.5F, 1.5F, 2.5F}));
+  const std::vector<int64_t> wide{2, 3};
+  EXPECT_EQ(
+      infer_error(model.get(), {numbers("x", SERVAL_FP32, values, wide)}),
+      "1 input 'x': expected a field's name, or all 2 fields in shape [2,2], got shape [2,3]");
+}
+
 TEST_F(CapiTableTest, ReturnsMissingValuesAndTexts) {
   PlanMaker maker;
   pass(maker, "age", Type::Double);

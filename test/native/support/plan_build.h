@@ -29,6 +29,7 @@ using MadeAttributes = std::vector<std::pair<std::string, MadeAttribute>>;
 class PlanMaker {
  public:
   uint32_t version = kPlanVersion;
+  bool matrix = false;  // all fields may come as one tensor
   uint32_t column(const std::string& name, Type type, Type element = Type::Any) {
     columns_.push_back(plan::CreateColumnDirect(builder_, name.c_str(), type, element));
     return count_++;
@@ -61,7 +62,7 @@ class PlanMaker {
     if (!bytes_.empty()) return bytes_;
     const auto block = plan::CreateBlockDirect(builder_, &stages_);
     builder_.Finish(plan::CreatePlanDirect(builder_, "test", "", &fields_, &outputs_, &columns_,
-                                           block, false, nullptr, false, nullptr, version),
+                                           block, false, nullptr, false, nullptr, version, matrix),
                     plan::PlanIdentifier());
     bytes_.assign(builder_.GetBufferPointer(), builder_.GetBufferPointer() + builder_.GetSize());
     return bytes_;

@@ -149,6 +149,30 @@ class Answers(unittest.TestCase):
 
 
 class Memory(unittest.TestCase):
+    def test_matrix_of_all_columns(self):
+        tree = (
+            "tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nlabel_index=0\n"
+            "max_feature_idx=1\nobjective=regression\nfeature_names=a b\n"
+            "feature_infos=[0:9] [0:9]\n\nTree=0\nnum_leaves=2\nnum_cat=0\nsplit_feature=1\n"
+            "split_gain=1\nthreshold=5\ndecision_type=2\nleft_child=-1\nright_child=-2\n"
+            "leaf_value=0.25 4\nleaf_weight=1 1\nleaf_count=1 1\ninternal_value=0\n"
+            "internal_weight=2\ninternal_count=2\nis_linear=0\nshrinkage=1\n\nend of trees\n"
+        )
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "model.txt")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(tree)
+            with serval.load(path, cache=CACHE) as model:
+                matrix = np.array([[9, 5], [0, 5.5], [0, np.nan]], np.float32)
+                wanted = [0.25, 4, 0.25]  # NaN is 0 here
+                for given in (matrix, matrix.astype("float64"), matrix.tolist()):
+                    with self.subTest(type(given)):
+                        self.assertEqual(rows_of(model.infer({"x": given})["predict"]), wanted)
+                columns = {"a": matrix[:, 0], "b": matrix[:, 1]}
+                self.assertEqual(rows_of(model.infer(columns)["predict"]), wanted)
+                with self.assertRaisesRegex(serval.ServalError, "all 2 fields in shape .3,2."):
+                    model.infer({"x": matrix[:, :1]})
+
     def test_input_is_passed_as_it_is_and_output_is_the_results_memory(self):
         a = np.arange(16, dtype=np.int32).reshape(1, 16)
         filled, read = [], []

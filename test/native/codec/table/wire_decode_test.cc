@@ -245,6 +245,28 @@ TEST(TableWire, UnknownAndOptionalFields) {
             "DATE[2]: null, null");
 }
 
+TEST(TableWire, MatrixOfAllFields) {
+  TableModel model = model_of({field("f", Type::Float), field("d", Type::Double),
+                               any_field("a", Type::Double), pmml_field("i", Type::Int64)});
+  model.table.matrix = true;
+  const TableInput of_floats =
+      TableInput("x", "FP32", {2, 4}).floats({0.5F, NAN, 1.5F, 4, 0.1F, 2, NAN, -5});
+  EXPECT_EQ(
+      decoded_wire(model, {TableInput("x", "FP64", {2, 4}).doubles({1, 2, 3, 4, 5, 6, 7, 8})}),
+      "FP32[2]: 1, 5; FP64[2]: 2, 6; FP64[2]: 3, 7; INT64[2]: 4, 8");
+  EXPECT_EQ(decoded_wire(model, {of_floats}),
+            "FP32[2]: 0.5, 0.10000000149011612; FP64[2]: nan, 2; FP32[2]: 1.5, nan; "
+            "INT64[2]: 4, -5");
+  model.table.nan_is_missing = true;
+  EXPECT_EQ(decoded_wire(model, {of_floats}),
+            "FP32[2]: 0.5, 0.10000000149011612; FP64[2]: null, 2; FP32[2]: 1.5, null; "
+            "INT64[2]: 4, -5");
+  EXPECT_EQ(decoded_wire(model, {TableInput("x", "FP64", {1, 4})
+                                     .parameter("null_indices", "1,2")
+                                     .doubles({0.1, 7, 7, 9})}),
+            "FP32[1]: 0.10000000149011612; FP64[1]: null; FP64[1]: null; INT64[1]: 9");
+}
+
 // X25.
 TEST(TableWire, Widening) {
   const TableModel model = model_of({field("l", Type::Int64), field("d", Type::Double),
