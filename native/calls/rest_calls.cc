@@ -95,7 +95,7 @@ bool RestCalls::begin_inference(HttpRequest& request, const LearnedRoute& route,
   asked.codings = codings;
   asked.added = route.added;
   asked.trace_parent.clear();
-  asked.answer_trace.clear();
+  asked.answer_lines.clear();
   const Tracer& tracer = lane_->engine().tracer();
   if (tracer.on() && tracer.reads_parents()) {
     asked.trace_parent = request.header("traceparent");
@@ -159,7 +159,7 @@ void RestCalls::settle(HttpRequest& request, Inference& asked, const Answer& ans
   TraceId trace_id;
   SpanId span_id;
   if (lane_->engine().tracer().on() && lane_->traces().take(trace_id, span_id)) {
-    asked.answer_trace = "traceparent: " + trace_parent_text(trace_id, span_id) + "\r\n";
+    asked.answer_lines = "traceparent: " + trace_parent_text(trace_id, span_id) + "\r\n";
   }
   if (!answered.pending) {
     answer(request, asked, *lane_->slots().at(0), answered.code);
@@ -177,6 +177,8 @@ void RestCalls::answer(HttpRequest& request, Inference& asked, Request& out, Err
     return;
   }
   asked.json_bytes_out = asked.protocol == Protocol::V2Rest ? out.json_bytes_out : 0;
+  if (out.load_wait_ns != 0) [[unlikely]]
+    asked.answer_lines += std::string(kLoadWaitHeader) + ": " + load_wait(out) + "\r\n";
   if (asked.codings.answer.has_value()) pack(request, asked, out.response);
   else send_body(request, asked, out.response, {});
 }
@@ -215,7 +217,7 @@ void RestCalls::send_body(HttpRequest& request, Inference& asked, ByteBuffer& bo
     answer.content_type = kBinary;
     lines += "Inference-Header-Content-Length: " + std::to_string(asked.json_bytes_out) + "\r\n";
   }
-  if (!asked.answer_trace.empty()) lines += asked.answer_trace;
+  lines += asked.answer_lines;
   lines += take_load_line(request);
   if (asked.added != nullptr) lines += *asked.added;
   answer.headers = lines;

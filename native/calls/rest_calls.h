@@ -48,7 +48,7 @@ class RestCalls final : public HttpHandler, private LaneCalls {
     std::shared_ptr<const std::string> added;  // header lines of the response; null = none
     size_t json_bytes_out = 0;                 // of a response that is being compressed
     std::string trace_parent, trace_state;
-    std::string answer_trace;  // traceparent header line of the response
+    std::string answer_lines;  // header lines of the response: traceparent, the wait for a load
   };
 
   void completed(const Waiting& waiting, Request& request) override;

@@ -26,8 +26,10 @@ constexpr std::string_view kDemandModels = "serval_on_demand_models";
 constexpr std::string_view kDemandBytes = "serval_on_demand_bytes";
 constexpr std::string_view kDemandLoads = "serval_on_demand_loads_total";
 constexpr std::string_view kDemandEvictions = "serval_on_demand_evictions_total";
+constexpr std::string_view kDemandWaits = "serval_on_demand_waits_total";
+constexpr std::string_view kDemandWaitUs = "serval_on_demand_wait_duration_us";
 
-constexpr std::array<Family, 10> kFamilies = {{
+constexpr std::array<Family, 12> kFamilies = {{
     {kRefused, "counter", "Requests that were refused before any model ran, by reason"},
     {kConnections, "gauge", "Open connections of each listener"},
     {kThreads, "gauge", "Threads of each listener; a port that HTTP and gRPC share is http"},
@@ -38,6 +40,8 @@ constexpr std::array<Family, 10> kFamilies = {{
     {kDemandBytes, "gauge", "Bytes of the versions that are loaded on demand"},
     {kDemandLoads, "counter", "Loads on demand, by result; refused: no memory for the model"},
     {kDemandEvictions, "counter", "Versions that left memory for another one"},
+    {kDemandWaits, "counter", "Requests that waited for their model's load"},
+    {kDemandWaitUs, "counter", "Cumulative time that requests waited for loads, in microseconds"},
 }};
 
 constexpr std::array<Row, kServerValues> kRows = {{
@@ -70,6 +74,8 @@ constexpr std::array<Row, kServerValues> kRows = {{
     {"demand_failures", kDemandLoads, R"(result="failed")"},
     {"demand_refusals", kDemandLoads, R"(result="refused")"},
     {"demand_evictions", kDemandEvictions, ""},
+    {"demand_waits", kDemandWaits, ""},
+    {"demand_wait_us", kDemandWaitUs, ""},
 }};
 
 ServerValue reason_of(ErrorCode code) {

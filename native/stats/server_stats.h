@@ -45,8 +45,10 @@ enum class ServerValue : uint8_t {
   DemandFailures,
   DemandRefusals,
   DemandEvictions,
+  DemandWaits,
+  DemandWaitUs,
 };
-inline constexpr size_t kServerValues = static_cast<size_t>(ServerValue::DemandEvictions) + 1;
+inline constexpr size_t kServerValues = static_cast<size_t>(ServerValue::DemandWaitUs) + 1;
 
 class ServerStats {
  public:

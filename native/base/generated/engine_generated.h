@@ -4573,7 +4573,8 @@ struct TraceRecord FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_BATCH_SPAN_ID = 46,
     VT_BATCH_REQUESTS = 48,
     VT_BATCH_ROWS = 50,
-    VT_TENSORS = 52
+    VT_TENSORS = 52,
+    VT_LOAD_WAIT_NS = 54
   };
   const flatbuffers::Vector<uint8_t> *trace_id() const {
     return GetPointer<const flatbuffers::Vector<uint8_t> *>(VT_TRACE_ID);
@@ -4650,6 +4651,9 @@ struct TraceRecord FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const flatbuffers::Vector<flatbuffers::Offset<serval::fb::TracedTensor>> *tensors() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<serval::fb::TracedTensor>> *>(VT_TENSORS);
   }
+  uint64_t load_wait_ns() const {
+    return GetField<uint64_t>(VT_LOAD_WAIT_NS, 0);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyOffset(verifier, VT_TRACE_ID) &&
@@ -4688,6 +4692,7 @@ struct TraceRecord FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyOffset(verifier, VT_TENSORS) &&
            verifier.VerifyVector(tensors()) &&
            verifier.VerifyVectorOfTables(tensors()) &&
+           VerifyField<uint64_t>(verifier, VT_LOAD_WAIT_NS, 8) &&
            verifier.EndTable();
   }
 };
@@ -4771,6 +4776,9 @@ struct TraceRecordBuilder {
   void add_tensors(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::TracedTensor>>> tensors) {
     fbb_.AddOffset(TraceRecord::VT_TENSORS, tensors);
   }
+  void add_load_wait_ns(uint64_t load_wait_ns) {
+    fbb_.AddElement<uint64_t>(TraceRecord::VT_LOAD_WAIT_NS, load_wait_ns, 0);
+  }
   explicit TraceRecordBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -4808,8 +4816,10 @@ inline flatbuffers::Offset<TraceRecord> CreateTraceRecord(
     flatbuffers::Offset<flatbuffers::Vector<uint8_t>> batch_span_id = 0,
     uint32_t batch_requests = 0,
     uint32_t batch_rows = 0,
-    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::TracedTensor>>> tensors = 0) {
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::TracedTensor>>> tensors = 0,
+    uint64_t load_wait_ns = 0) {
   TraceRecordBuilder builder_(_fbb);
+  builder_.add_load_wait_ns(load_wait_ns);
   builder_.add_response_bytes(response_bytes);
   builder_.add_request_bytes(request_bytes);
   builder_.add_output_ns(output_ns);
@@ -4864,7 +4874,8 @@ inline flatbuffers::Offset<TraceRecord> CreateTraceRecordDirect(
     const std::vector<uint8_t> *batch_span_id = nullptr,
     uint32_t batch_requests = 0,
     uint32_t batch_rows = 0,
-    const std::vector<flatbuffers::Offset<serval::fb::TracedTensor>> *tensors = nullptr) {
+    const std::vector<flatbuffers::Offset<serval::fb::TracedTensor>> *tensors = nullptr,
+    uint64_t load_wait_ns = 0) {
   auto trace_id__ = trace_id ? _fbb.CreateVector<uint8_t>(*trace_id) : 0;
   auto span_id__ = span_id ? _fbb.CreateVector<uint8_t>(*span_id) : 0;
   auto parent_id__ = parent_id ? _fbb.CreateVector<uint8_t>(*parent_id) : 0;
@@ -4901,7 +4912,8 @@ inline flatbuffers::Offset<TraceRecord> CreateTraceRecordDirect(
       batch_span_id__,
       batch_requests,
       batch_rows,
-      tensors__);
+      tensors__,
+      load_wait_ns);
 }
 
 struct TraceTake FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {

@@ -17,6 +17,7 @@ namespace {
 constexpr size_t kPinBytesMin = 16 * 1024;
 // A short message is copied out of a buffer larger than this, and the listener keeps the buffer.
 constexpr size_t kTakeBytesMax = 64 * 1024;
+constexpr uint64_t kNsPerUs = 1000;
 
 }  // namespace
 
@@ -101,7 +102,16 @@ bool Queueing::find_successor(Request& request) {
 Status Queueing::take_up(Request& request) {
   request.again = false;
   if (request.cancel.cancelled()) return client_left();
-  return find_successor(request) ? Status() : Status(unloaded_waiting(*request.model));
+  if (!find_successor(request)) return unloaded_waiting(*request.model);
+  ServerStats& stats = state_.engine->server_stats();
+  if (request.load_wait_ns == 0) stats.add(ServerValue::DemandWaits, 1);
+  const uint64_t waited_ns = request.queued.elapsed_ns();
+  // It may have left memory again meanwhile, and the request waits for another load.
+  stats.add(ServerValue::DemandWaitUs,
+            static_cast<int64_t>((waited_ns - request.load_wait_ns) / kNsPerUs));
+  request.load_wait_ns = waited_ns;
+  if (request.trace != nullptr) request.trace->load_wait_ns = waited_ns;
+  return {};
 }
 
 bool Queueing::enter(Request& request) {

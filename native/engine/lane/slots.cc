@@ -61,6 +61,7 @@ Request* RequestSlots::open() {
   request->deadline_ns = 0;
   request->wait_until_ns = 0;
   request->again = false;
+  request->load_wait_ns = 0;
   request->died = false;
   request->waited_for_equal = false;
   request->cancel.reset();

@@ -210,6 +210,7 @@ bool Tracer::take(ByteBuffer& out) {
     row.add_steady_ns(static_cast<int64_t>(trace.start_ns));
     row.add_total_ns(one.total_ns);
     row.add_queue_ns(one.queue_ns);
+    row.add_load_wait_ns(trace.load_wait_ns);
     row.add_input_ns(one.input_ns);
     row.add_infer_ns(one.infer_ns);
     row.add_output_ns(one.output_ns);

@@ -65,6 +65,7 @@ struct Request {
   uint64_t wait_until_ns = 0;
   // Waited for a model that was not loaded and now has another in its place: not finished.
   bool again = false;
+  uint64_t load_wait_ns = 0;  // from its arrival to the end of that load
   // Waits for the end of the run of an equal request, whose key in the response cache this is. It
   // does so once.
   CacheKey equal_key;

@@ -42,6 +42,7 @@ struct Trace {
   std::string state;      // W3C's tracestate, as the caller sent it
   uint64_t start_ns = 0;  // now_ns()
   uint64_t start_since_1970_ns = 0;
+  uint64_t load_wait_ns = 0;  // the part of its queue time that it waited for its model's load
   TraceBatch batch;
   bool has_tensors = false;           // whether its rule asks for inputs and outputs
   std::vector<TracedTensor> tensors;  // set when the response is made

@@ -26,6 +26,7 @@ import { startServer, type ServalProcess } from '../support/serval-process.js';
 const MB = 1_000_000;
 /** Three models of 5 MB. */
 const LIMIT = 17 * MB;
+const WAIT_HEADER = 'serval-load-wait-ms';
 const types = messageTypes();
 const folders = new ModelFolders();
 after(() => folders.remove());
@@ -86,19 +87,33 @@ describe('models that load on demand', () => {
 
   it('answer their first request, through every protocol', async () => {
     const before = await loads(server);
-    assert.deepEqual(v2Values(await ask(server, 'plus1')), [2]);
+    const first = await ask(server, 'plus1');
+    assert.deepEqual(v2Values(first), [2]);
+    assert.match(first.headers.get(WAIT_HEADER) ?? '', /^[1-9]\d*$/);
     const v1 = await predict(server, 'plus2', '{"instances":[1.0]}');
     assert.deepEqual(jsonOf(v1), { predictions: [3] });
     const request = encode(types, 'inference.ModelInferRequest', {
       model_name: 'plus3',
       inputs: [{ name: 'x', datatype: 'FP32', shape: [1], contents: { fp32_contents: [1] } }],
     });
-    const answer = await grpc.unary('/inference.GRPCInferenceService/ModelInfer', request, {});
-    assert.equal(answer.code, 0, answer.details);
+    const path = '/inference.GRPCInferenceService/ModelInfer';
+    const waits: unknown[] = [];
+    for (let i = 0; i < 2; i += 1) {
+      const answer = await grpc.unary(path, request, {}, (call) => {
+        call.on('metadata', (metadata) => waits.push(metadata.get(WAIT_HEADER)[0]));
+      });
+      assert.equal(answer.code, 0, answer.details);
+    }
+    assert.match(String(waits[0]), /^[1-9]\d*$/);
+    assert.deepEqual(waits.slice(1), [undefined]);
     assert.equal(await loads(server), before + 3);
+    assert.equal(await metric(server, 'serval_on_demand_waits_total'), before + 3);
+    assert.ok((await metric(server, 'serval_on_demand_wait_duration_us')) > 0);
     const states = new Map((await index(server)).map(({ name, reason }) => [name, reason]));
     assert.equal(states.get('plus1'), undefined);
-    assert.deepEqual(v2Values(await ask(server, 'plus1', 5)), [6]);
+    const later = await ask(server, 'plus1', 5);
+    assert.deepEqual(v2Values(later), [6]);
+    assert.equal(later.headers.get(WAIT_HEADER), undefined);
     assert.equal(await loads(server), before + 3);
   });
 

@@ -707,6 +707,8 @@ export interface TraceRecord {
   readonly batchRows: number;
   /** if its rule asks for them */
   readonly tensors: readonly TracedTensor[];
+  /** the part of queue_ns before its model was loaded */
+  readonly loadWaitNs: number;
 }
 
 /** The result of takeTraces(). */

@@ -387,6 +387,7 @@ export const TRACE_RECORD: FlatTable<engine.TraceRecord> = { name: 'TraceRecord'
   { name: 'batchRequests', kind: 'uint' },
   { name: 'batchRows', kind: 'uint' },
   { name: 'tensors', kind: TRACED_TENSOR, many: true },
+  { name: 'loadWaitNs', kind: 'ulong' },
 ] };
 
 export const TRACE_TAKE: FlatTable<engine.TraceTake> = { name: 'TraceTake', members: [

@@ -75,7 +75,7 @@ export class SpanWriter {
   }
 
   #requestSpans(record: TraceRecord): ReadableSpan[] {
-    const { model, queueNs, inputNs, inferNs, outputNs } = record;
+    const { model, loadWaitNs, queueNs, inputNs, inferNs, outputNs } = record;
     const context = contextOf(record);
     const start: HrTime = [record.startS, record.startNs];
     const code = ERRORS[record.code as ErrorCode].name;
@@ -111,7 +111,8 @@ export class SpanWriter {
       }
       at += ns;
     };
-    child('queue', queueNs);
+    child('load', loadWaitNs);
+    child('queue', Math.max(queueNs - loadWaitNs, 0));
     child('decode', inputNs);
     child('compute', inferNs, { links });
     child('encode', outputNs);

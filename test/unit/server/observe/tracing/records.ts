@@ -22,6 +22,7 @@ export function record(change: Partial<TraceRecord> = {}): TraceRecord {
     steadyNs: '9007199254740993',
     totalNs: 11_000,
     queueNs: 1000,
+    loadWaitNs: 0,
     inputNs: 2000,
     inferNs: 3000,
     outputNs: 4000,

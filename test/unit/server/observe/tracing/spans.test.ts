@@ -47,6 +47,18 @@ test('makes spans of a request and its steps in order', () => {
   assert.equal(new Set(spans.map((span) => span.spanContext().spanId)).size, spans.length);
 });
 
+test('the wait for a load is a span before the queue, and a part of its time', () => {
+  const spans = writer().spans([record({ loadWaitNs: 400 })]);
+  assert.deepEqual(
+    spans.slice(1, 4).map(({ name, startTime, endTime }) => [name, startTime, endTime]),
+    [
+      ['load', [1_700_000_000, 999_999_000], [1_700_000_000, 999_999_400]],
+      ['queue', [1_700_000_000, 999_999_400], [1_700_000_001, 0]],
+      ['decode', [1_700_000_001, 0], [1_700_000_001, 2000]],
+    ],
+  );
+});
+
 test('makes no span for steps that were not reached, and names the failure', () => {
   const failed = record({ code: ErrorCode.QueueFull, inputNs: 0, inferNs: 0, outputNs: 0 });
   const spans = writer().spans([failed]);
