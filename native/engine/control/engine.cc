@@ -225,7 +225,8 @@ ModelServices Engine::model_services(const ModelSpec& spec) {
           options_.isolate_wait_ms * kNsPerMs,
           response_cache_.get(),
           nullptr,
-          limited_models_.of(spec.name, spec.limits)};
+          limited_models_.of(spec.name, spec.limits),
+          !options_.latency_metrics.summary_quantiles.empty()};
 }
 
 // The long part of a load. Load threads.
@@ -452,7 +453,8 @@ void Engine::run_metrics(MetricsKind kind, Request& request) {
                                tracer_,
                                server_stats_,
                                response_cache_.get(),
-                               limited_models_.all()};
+                               limited_models_.all(),
+                               options_.latency_metrics};
   request.response.clear();
   if (write_metrics(kind, sources, request.response)) finish_request(request);
   else finish_request(request, make_error(ErrorCode::Internal, "out of memory"));

@@ -77,7 +77,8 @@ Model::Model(uint32_t handle, ModelSpec spec, std::vector<std::shared_ptr<Backen
       policy_(replicas[0]->info().on_gpu || replicas[0]->info().waits ? ExecMode::Queued
                                                                       : spec_.exec_mode,
               spec_.inline_us_max),
-      queue_(spec_.queue) {
+      queue_(spec_.queue),
+      stats_(services_.summaries) {
   for (std::shared_ptr<BackendModel>& backend : replicas) {
     takes_device_memory_ &= backend->info().takes_device_memory;
     replicas_.push_back(std::make_unique<Replica>(std::move(backend)));

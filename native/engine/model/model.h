@@ -103,6 +103,7 @@ struct ModelServices {
   ResponseCache* response_cache = nullptr;  // of models that ask for it; null = none
   AbsentModels* absent = nullptr;           // of a model that is not loaded (absent.h), else null
   std::shared_ptr<RequestLimits> limits = nullptr;  // of the model's requests; null = none
+  bool summaries = false;                           // its statistics have summaries
 };
 
 // Runs the queued requests of a model whose requests depend on each other (engine/sequence).
