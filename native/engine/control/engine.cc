@@ -17,6 +17,7 @@
 #include "engine/model/refusals.h"
 #include "engine/model/running_scope.h"
 #include "engine/model/serve.h"
+#include "engine/ragged/ragged_model.h"
 #include "engine/request/catch_exceptions.h"
 #include "engine/request/completion.h"
 #include "engine/sequence/loop.h"
@@ -233,7 +234,8 @@ ModelServices Engine::model_services(const ModelSpec& spec) {
 Result<Engine::Loaded> Engine::make_loaded(const ModelSpec& spec) {
   Result<std::vector<std::shared_ptr<BackendModel>>> replicas = load_replicas(spec);
   if (!replicas.ok()) return std::move(replicas.error());
-  Status wrapped = add_sequences(spec, replicas.value());
+  Status wrapped = add_ragged(spec, budget_.get(), replicas.value());
+  if (wrapped.ok()) wrapped = add_sequences(spec, replicas.value());
   if (!wrapped.ok()) return std::move(wrapped.error());
   const Status retries = check_retry(spec, replicas.value()[0]->info());
   if (!retries.ok()) return retries.error();

@@ -23,6 +23,7 @@ import { read } from '../../protobuf/schema.js';
 import type { MessageValue } from '../../protobuf/schema.js';
 import { isFil } from './boosters/fil.js';
 import { isEnsemble } from './ensembles/steps.js';
+import { hasRagged, raggedSettings } from './ragged/settings.js';
 import { sequenceSettings, type InitialStates } from './sequences/settings.js';
 import { optionName } from './runtime-options.js';
 import { ANY_ROWS, isTrue, parameter } from './parameters.js';
@@ -73,6 +74,7 @@ export function engineSettings(
     ...(isFil(config) ? { inputs: [] } : {}),
     ...(isTrue(parameter(config, 'extended_v2')) ? { extendedV2: true } : {}),
     ...sequenceSettings(config, states),
+    ...raggedSettings(config),
     ...cacheSettings(config),
     ...(isDecoupled(config) ? { decoupled: true } : {}),
     ...limitSettings(config),
@@ -122,7 +124,8 @@ export function autoBatching(maxBatch: number): Partial<ModelSpec> {
 function batchSettings(config: TritonConfig, defaultMaxBatchSize: number): Partial<ModelSpec> {
   const max = read.int(config, 'max_batch_size');
   const batching = read.child(config, 'dynamic_batching');
-  const open = takesModelsTensors(config);
+  // The proof does not cover joined elements: only the configuration asks for ragged batches.
+  const open = takesModelsTensors(config) && !hasRagged(config);
   const extra = extraBatchSettings(config);
   const isWritten = config['max_batch_size'] !== undefined;
   if (max === 0 && open && !isWritten) {
@@ -346,7 +349,8 @@ function tensorSettings(
       const name = read.text(tensor, 'name');
       const own = list === 'output' ? labels.get(name) : undefined;
       const optional = list === 'input' && read.bool(tensor, 'optional');
-      return { name, ...tensorDims(tensor, config), labels: own ?? [], optional };
+      const ragged = list === 'input' && read.bool(tensor, 'allow_ragged_batch');
+      return { name, ...tensorDims(tensor, config), labels: own ?? [], optional, ragged };
     });
   const [inputs, outputs] = [overrides('input'), overrides('output')];
   return {
