@@ -359,16 +359,24 @@ function tensorSettings(
   };
 }
 
-/** Tensors of a TensorRT engine. */
+/** Tensors of a TensorRT engine: ragged ones are flat there, and it also has computed inputs. */
 export function tensorRtOf(config: TritonConfig): TensorRtSpec {
+  const { batchInputs = [], batchOutputs = [] } = raggedSettings(config);
+  const scattered = new Set(batchOutputs.map((one) => one.output));
   const tensors = (list: string): readonly TensorRtTensor[] =>
     read.children(config, list).map((tensor) => {
       const { dims, modelDims } = tensorDims(tensor, config);
       const reshaped = read.child(tensor, 'reshape') !== undefined;
       const [name, type] = [read.text(tensor, 'name'), read.text(tensor, 'data_type')];
-      return { name, type, dims: reshaped ? modelDims : dims };
+      const isFlat = read.bool(tensor, 'allow_ragged_batch') || scattered.has(name);
+      return { name, type, dims: isFlat ? [-1] : reshaped ? modelDims : dims };
     });
-  return { inputs: tensors('input'), outputs: tensors('output') };
+  const computed = batchInputs.map(({ input, kind, datatype }) => ({
+    name: input,
+    type: `TYPE_${datatype}`,
+    dims: kind === 'itemshape' ? [-1, -1] : [-1],
+  }));
+  return { inputs: [...tensors('input'), ...computed], outputs: tensors('output') };
 }
 
 /**

@@ -2,7 +2,8 @@
 // ValidateBatchIO.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { engineSettings } from '../../../../../ts/models/config/engine-settings.js';
+import { engineSettings, tensorRtOf } from '../../../../../ts/models/config/engine-settings.js';
+import { openInputs, tensorrtProfiles } from '../../../../../ts/models/config/tensorrt-profiles.js';
 import { parseTritonConfig } from '../../../../../ts/models/config/triton-config.js';
 
 const INPUT = 'input { name: "x" data_type: TYPE_FP32 dims: -1 allow_ragged_batch: true }';
@@ -59,6 +60,25 @@ test('without dynamic_batching requests run one by one, since no proof covers jo
     assert.ok(config);
     assert.equal(engineSettings(config, new Map(), 4).batch?.mode, 'off');
   }
+});
+
+test('a TensorRT engine has flat tensors and the computed inputs', () => {
+  const { config } = parseTritonConfig(
+    `platform: "tensorrt_plan" max_batch_size: 8 ${INPUT} ${OUTPUT}
+    batch_input { kind: BATCH_ITEM_SHAPE target_name: "s" data_type: TYPE_FP32 source_input: "x" }
+    batch_output { target_name: "y" source_input: "x" }`,
+    'f',
+  );
+  assert.ok(config);
+  assert.deepEqual(tensorRtOf(config), {
+    inputs: [
+      { name: 'x', type: 'TYPE_FP32', dims: [-1] },
+      { name: 's', type: 'TYPE_FP32', dims: [-1, -1] },
+    ],
+    outputs: [{ name: 'y', type: 'TYPE_FP32', dims: [-1] }],
+  });
+  assert.deepEqual(openInputs(config), ['x', 's']);
+  assert.deepEqual(tensorrtProfiles(config), {});
 });
 
 test('names what is wrong', () => {
