@@ -129,16 +129,18 @@ const BATCHING = `max_batch_size: ${MAX_BATCH}
 dynamic_batching { max_queue_delay_microseconds: 3000 }
 `;
 
+const SEGMENTS_CONFIG =
+  BATCHING +
+  raggedInput('TYPE_FP32') +
+  computed('BATCH_ACCUMULATED_ELEMENT_COUNT', 'ENDS', 'TYPE_INT32') +
+  output('sum', 'TYPE_FP32', '1') +
+  output('rest', 'TYPE_FP32', '-1') +
+  scatter('rest');
+const ISOLATED = 'parameters { key: "isolation" value { string_value: "process" } }\n';
+
 const CONFIGS: Readonly<Record<string, readonly [OnnxModel, string]>> = {
-  segments: [
-    SEGMENTS,
-    BATCHING +
-      raggedInput('TYPE_FP32') +
-      computed('BATCH_ACCUMULATED_ELEMENT_COUNT', 'ENDS', 'TYPE_INT32') +
-      output('sum', 'TYPE_FP32', '1') +
-      output('rest', 'TYPE_FP32', '-1') +
-      scatter('rest'),
-  ],
+  segments: [SEGMENTS, SEGMENTS_CONFIG],
+  isolated: [SEGMENTS, SEGMENTS_CONFIG + ISOLATED],
   computed: [
     COMPUTED,
     BATCHING +
@@ -238,8 +240,10 @@ describe('ragged batches', () => {
     const alone: (readonly Output[])[] = [];
     for (const body of bodies) alone.push(await outputsOf('segments', body));
     const before = await statistics(server, 'segments');
-    const together = await Promise.all(bodies.map((body) => outputsOf('segments', body)));
-    assert.deepEqual(together, alone);
+    for (const model of ['segments', 'isolated']) {
+      const together = await Promise.all(bodies.map((body) => outputsOf(model, body)));
+      assert.deepEqual(together, alone);
+    }
     assert.deepEqual(
       alone.map((outputs) => outputs[1]?.shape),
       lengths.map((length) => [1, length]),
