@@ -58,16 +58,12 @@ describe('metrics', () => {
   });
 
   it('have summaries instead of counters of latencies if configured as in Triton', async (context) => {
-    const other = await startServer(
-      [
-        models,
-        ...[
-          'counter_latencies=false',
-          'summary_latencies=true',
-          'summary_quantiles=0.5:0.05,1:0.01',
-        ],
-      ].map((word) => (word.includes('=') ? `--metrics-config=${word}` : word)),
-    );
+    const settings = [
+      'counter_latencies=false',
+      'summary_latencies=true',
+      'summary_quantiles=0.5:0.05,1:0.01',
+    ];
+    const other = await startServer([models, ...settings.map((one) => `--metrics-config=${one}`)]);
     context.after(() => other.stop());
     const body = JSON.stringify({ instances: [1, 2, 5] });
     for (let i = 0; i < 5; i++) {
@@ -78,7 +74,7 @@ describe('metrics', () => {
     assert.doesNotMatch(page, /nv_inference_request_duration_us|duration_us\{/);
     for (const part of ['request', 'queue', 'compute_input', 'compute_infer', 'compute_output']) {
       const name = `nv_inference_${part}_summary_us`;
-      const labels = 'model="half_plus_three",version="1"';
+      const labels = 'model="half_plus_three",version="123"';
       const valueOf = (sample: string): number =>
         Number(
           page
