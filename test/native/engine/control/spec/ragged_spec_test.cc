@@ -1,4 +1,4 @@
-// What parse_model_spec() reads and refuses of ragged batches.
+// Ragged batches in parse_model_spec(): every member is read, wrong values are refused.
 #include <gtest/gtest.h>
 
 #include "engine/control/spec/codec.h"
