@@ -141,6 +141,14 @@ const ISOLATED = 'parameters { key: "isolation" value { string_value: "process" 
 const CONFIGS: Readonly<Record<string, readonly [OnnxModel, string]>> = {
   segments: [SEGMENTS, SEGMENTS_CONFIG],
   isolated: [SEGMENTS, SEGMENTS_CONFIG + ISOLATED],
+  single: [
+    SEGMENTS,
+    raggedInput('TYPE_FP32') +
+      computed('BATCH_ACCUMULATED_ELEMENT_COUNT', 'ENDS', 'TYPE_INT32') +
+      output('sum', 'TYPE_FP32', '-1, 1') +
+      output('rest', 'TYPE_FP32', '-1') +
+      scatter('rest'),
+  ],
   computed: [
     COMPUTED,
     BATCHING +
@@ -251,6 +259,17 @@ describe('ragged batches', () => {
     const { execution_count: runs, batch_stats: batches } = await statistics(server, 'segments');
     assert.ok(runs - before.execution_count < lengths.length, `${runs} runs`);
     assert.ok(batches.every(({ batch_size: size }) => size <= MAX_BATCH));
+  });
+
+  it('have no batch dimension without max_batch_size', async () => {
+    const outputs = await outputsOf('single', bodyOf('FP32', [3], [1, 2, 4]));
+    assert.deepEqual(
+      outputs.map(({ shape, data }) => [shape, data]),
+      [
+        [[1, 1], [7]],
+        [[3], [-6, -5, -3]],
+      ],
+    );
   });
 
   it('return texts to the requests that sent them', async () => {
