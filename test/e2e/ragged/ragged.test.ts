@@ -6,8 +6,9 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { encodeModel, floatBytes, int64Bytes } from '../../../ts/importers/onnx/builder.js';
 import type { OnnxModel, OnnxNode } from '../../../ts/importers/onnx/builder.js';
+import { attr, graph, info, savedModel } from '../../unit/importers/tensorflow/messages.js';
 import { ModelFolders } from '../support/model-folders.js';
-import { infer, put, statistics } from '../support/operating.js';
+import { infer, predict, put, statistics } from '../support/operating.js';
 import { findPython, runPythonSuite } from '../support/python-suites.js';
 import { errorOf, exchange, jsonOf } from '../support/raw-http.js';
 import { startServer, type ServalProcess } from '../support/serval-process.js';
@@ -117,6 +118,28 @@ const TEXTS: OnnxModel = {
   },
 };
 
+/** y = -x, TensorFlow's; the signature has x [-1], or any shape. */
+function negative(dims?: readonly number[]): Uint8Array {
+  const float = attr.type(1);
+  return savedModel([
+    {
+      tags: ['serve'],
+      signatures: {
+        serving_default: (writer) => {
+          writer
+            .message(1, (entry) => entry.string(1, 'x').message(2, info('x:0', 1, dims)))
+            .message(2, (entry) => entry.string(1, 'y').message(2, info('y:0', 1, dims)))
+            .string(3, 'tensorflow/serving/predict');
+        },
+      },
+      graph: graph([
+        { name: 'x', op: 'Placeholder', attributes: { dtype: float } },
+        { name: 'y', op: 'Neg', inputs: ['x'], attributes: { T: float } },
+      ]),
+    },
+  ]);
+}
+
 const computed = (kind: string, target: string, type: string): string =>
   `batch_input { kind: ${kind} target_name: "${target}" data_type: ${type} source_input: "x" }\n`;
 const scatter = (target: string): string =>
@@ -181,6 +204,18 @@ describe('ragged batches', () => {
     for (const [name, [model, config]] of Object.entries(CONFIGS)) {
       put(join(repository, name, '1', 'model.onnx'), encodeModel(model));
       put(join(repository, name, 'config.pbtxt'), config);
+    }
+    for (const [name, model] of [
+      ['tensorflow', negative([-1])],
+      ['any_shape', negative()],
+    ] as const) {
+      put(join(repository, name, '1', 'model.savedmodel', 'saved_model.pb'), model);
+      put(
+        join(repository, name, 'config.pbtxt'),
+        `platform: "tensorflow_savedmodel"\n${BATCHING}${raggedInput('TYPE_FP32')}` +
+          output('y', 'TYPE_FP32', '-1') +
+          scatter('y'),
+      );
     }
     server = await startServer(['--model-repository', repository]);
   });
@@ -285,6 +320,25 @@ describe('ragged batches', () => {
       got.map((one) => [one?.shape, one?.data]),
       words.map((data) => [[1, data.length], data]),
     );
+  });
+
+  it('work for TensorFlow models, over both REST protocols', async () => {
+    for (const model of ['tensorflow', 'any_shape']) {
+      await Promise.all(
+        Array.from({ length: 24 }, async (_, i) => {
+          const x = Array.from({ length: 1 + (i % 4) }, (_x, k) => i + k);
+          const y = x.map((one) => -one);
+          if (i % 2 === 0) {
+            const [got] = await outputsOf(model, bodyOf('FP32', [1, x.length], x));
+            assert.deepEqual([got?.shape, got?.data], [[1, x.length], y]);
+            return;
+          }
+          const answer = await predict(server, model, JSON.stringify({ instances: [x] }));
+          assert.equal(answer.status, 200, answer.body.toString());
+          assert.deepEqual(jsonOf(answer), { predictions: [y] });
+        }),
+      );
+    }
   });
 
   it('refuse a wrong request alone', async () => {
