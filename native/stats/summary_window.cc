@@ -12,15 +12,16 @@ void SummaryWindow::record(Summary summary, uint64_t ns, uint64_t at_ms) {
   const uint64_t number = at_ms / kSlotMs;
   Slot& slot = slots_[number % kSlots];
   if (slot.number.load(std::memory_order_relaxed) != number) [[unlikely]] {
-    slot.number.store(0, std::memory_order_relaxed);  // a reader does not count a half-cleared slot
-    std::atomic_thread_fence(std::memory_order_release);
+    // A reader that sees a count of the new slot also sees that the number changed. (No fences:
+    // ThreadSanitizer does not know them.)
+    slot.number.store(0, std::memory_order_relaxed);
     for (auto& counts : slot.counts) {
-      for (auto& count : counts) count.store(0, std::memory_order_relaxed);
+      for (auto& count : counts) count.store(0, std::memory_order_release);
     }
     slot.number.store(number, std::memory_order_release);
   }
   std::atomic<uint32_t>& count = slot.counts[static_cast<size_t>(summary)][SummaryBuckets::of(ns)];
-  count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_release);
 }
 
 void SummaryWindow::add_to(SummaryCounts& counts, uint64_t now_ms) const {
@@ -33,10 +34,9 @@ void SummaryWindow::add_to(SummaryCounts& counts, uint64_t now_ms) const {
     for (size_t i = 0; i < kSummaries; ++i) {
       read[i].reserve(SummaryBuckets::kCount);
       for (const auto& count : slot.counts[i]) {
-        read[i].push_back(count.load(std::memory_order_relaxed));
+        read[i].push_back(count.load(std::memory_order_acquire));
       }
     }
-    std::atomic_thread_fence(std::memory_order_acquire);
     if (slot.number.load(std::memory_order_relaxed) != number) continue;
     for (size_t i = 0; i < kSummaries; ++i) {
       std::ranges::transform(counts[i], read[i], counts[i].begin(), std::plus<>());
