@@ -65,6 +65,20 @@ const ROWS = [
     about: 'Whether requests are counted and timed.',
   },
   {
+    name: 'latencyCounters',
+    type: 'boolean',
+    part: 'engine',
+    member: 'latency_metrics.counters',
+    about: "Whether Triton's metrics have counters of latencies.",
+  },
+  {
+    name: 'summaryQuantiles',
+    type: 'string',
+    part: 'engine',
+    member: 'latency_metrics.summary_quantiles',
+    about: "Quantiles of the summaries of Triton's metrics, '0.5,0.99'; empty: no summaries.",
+  },
+  {
     name: 'bodyBytesMax',
     type: 'number',
     part: 'serve',

@@ -62,6 +62,8 @@ struct ModelSpec {
   Signature ensemble_signature;
   std::optional<SequenceSpec> sequence;  // its requests are parts of sequences
   LimitSpec limits;                      // of its requests, over all versions
+  std::vector<BatchInput> batch_inputs;  // inputs that the server computes for each batch
+  std::vector<BatchOutput> batch_outputs;
 };
 
 }  // namespace serval

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <map>
 #include <vector>
 
@@ -21,6 +22,7 @@ namespace {
 struct CountFamily {
   std::string_view name, type, help;
   uint64_t (*value)(const ModelMetrics& model);
+  bool is_latency = false;
 };
 
 uint64_t successes(const StatsReading& reading) {
@@ -39,19 +41,19 @@ constexpr CountFamily kTritonFamilies[] = {
      [](const ModelMetrics& model) { return model.reading.pending; }},
     {"nv_inference_request_duration_us", "counter",
      "Time of successful requests from arrival to response, microseconds",
-     [](const ModelMetrics& model) { return model.reading.success.ns / 1000; }},
+     [](const ModelMetrics& model) { return model.reading.success.ns / 1000; }, true},
     {"nv_inference_queue_duration_us", "counter",
      "Time of successful requests in the queue, microseconds",
-     [](const ModelMetrics& model) { return model.reading.queue.ns / 1000; }},
+     [](const ModelMetrics& model) { return model.reading.queue.ns / 1000; }, true},
     {"nv_inference_compute_input_duration_us", "counter",
      "Time of successful requests spent on inputs, microseconds",
-     [](const ModelMetrics& model) { return model.reading.input.ns / 1000; }},
+     [](const ModelMetrics& model) { return model.reading.input.ns / 1000; }, true},
     {"nv_inference_compute_infer_duration_us", "counter",
      "Time of successful requests in the model, microseconds",
-     [](const ModelMetrics& model) { return model.reading.infer.ns / 1000; }},
+     [](const ModelMetrics& model) { return model.reading.infer.ns / 1000; }, true},
     {"nv_inference_compute_output_duration_us", "counter",
      "Time of successful requests spent on outputs, microseconds",
-     [](const ModelMetrics& model) { return model.reading.output.ns / 1000; }},
+     [](const ModelMetrics& model) { return model.reading.output.ns / 1000; }, true},
     {"serval_batch_padding_rows", "counter", "Rows added to batches to reach an allowed size",
      [](const ModelMetrics& model) { return model.reading.padding_rows; }},
 };
@@ -116,8 +118,9 @@ std::vector<LabelledModel> labelled(std::span<const ModelMetrics> models) {
   return out;
 }
 
-void write_counts(const std::vector<LabelledModel>& models, MetricsWriter& writer) {
+void write_counts(const std::vector<LabelledModel>& models, bool latencies, MetricsWriter& writer) {
   for (const CountFamily& family : kTritonFamilies) {
+    if (family.is_latency && !latencies) continue;
     writer.family(family.name, family.type, family.help);
     for (const auto& [model, labels] : models) {
       writer.sample(family.name, labels, family.value(*model));
@@ -165,6 +168,63 @@ void write_latencies(const std::vector<LabelledModel>& models, MetricsWriter& wr
       if (reading.count == 0) continue;  // would be most of the page with a thousand idle models
       const std::string sum = metric_number(static_cast<double>(reading.sum_ns) / 1e9);
       writer.histogram(family.name, labels, bounds, reading.counts, sum);
+    }
+  }
+}
+
+struct SummaryFamily {
+  std::string_view name, help;
+  Duration StatsReading::*duration;
+};
+
+// Source: Triton's metrics.md "Summaries"; in the order of Summary.
+constexpr SummaryFamily kSummaryFamilies[kSummaries] = {
+    {"nv_inference_request_summary_us",
+     "Successful requests from arrival to response, microseconds", &StatsReading::success},
+    {"nv_inference_queue_summary_us", "Successful requests: time in the queue, microseconds",
+     &StatsReading::queue},
+    {"nv_inference_compute_input_summary_us", "Successful requests: time on inputs, microseconds",
+     &StatsReading::input},
+    {"nv_inference_compute_infer_summary_us",
+     "Successful requests: time in the model, microseconds", &StatsReading::infer},
+    {"nv_inference_compute_output_summary_us", "Successful requests: time on outputs, microseconds",
+     &StatsReading::output},
+};
+
+struct Quantile {
+  std::string label;
+  double value = 0;
+};
+
+std::vector<Quantile> quantiles_of(std::string_view text) {
+  std::vector<Quantile> out;
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), word.size() + 1));
+    Quantile& one = out.emplace_back(metric_label("quantile", word));
+    std::from_chars(word.data(), word.data() + word.size(), one.value);
+  }
+  return out;
+}
+
+// The quantiles are of about the last minute, sum and count of all requests.
+void write_summaries(const std::vector<LabelledModel>& models, std::string_view quantiles,
+                     MetricsWriter& writer) {
+  const std::vector<Quantile> wanted = quantiles_of(quantiles);
+  for (size_t i = 0; !wanted.empty() && i < kSummaries; ++i) {
+    const auto& [name, help, duration] = kSummaryFamilies[i];
+    writer.family(name, "summary", help);
+    for (const auto& [model, labels] : models) {
+      const Duration& all = model->reading.*duration;
+      if (all.count == 0) continue;
+      for (const Quantile& one : wanted) {
+        const double value = quantile_us(model->reading.recent[i], one.value);
+        const std::string own = labels + "," + one.label;
+        if (std::isnan(value)) writer.sample(name, own, std::string_view("NaN"));
+        else writer.sample(name, own, value);
+      }
+      writer.sample(std::string(name) + "_sum", labels, all.ns / 1000);
+      writer.sample(std::string(name) + "_count", labels, all.count);
     }
   }
 }
@@ -270,14 +330,16 @@ void write_tensorflow_latency(const TotalsByLabel& models, std::string_view name
 
 }  // namespace
 
-bool write_triton_metrics(std::span<const ModelMetrics> models, ByteBuffer& out) {
+bool write_triton_metrics(std::span<const ModelMetrics> models, const LatencyMetrics& latencies,
+                          ByteBuffer& out) {
   const std::vector<LabelledModel> with_labels = labelled(models);
   MetricsWriter writer(out);
-  write_counts(with_labels, writer);
+  write_counts(with_labels, latencies.counters, writer);
   write_cache_counts(with_labels, writer);
   write_failures(with_labels, writer);
   write_load_times(with_labels, writer);
   write_latencies(with_labels, writer);
+  write_summaries(with_labels, latencies.summary_quantiles, writer);
   write_batch_rows(with_labels, writer);
   write_process_metrics(read_process(), writer);
   write_gpu_metrics(read_gpus(), writer);

@@ -19,8 +19,16 @@ struct ModelMetrics {
   bool caches = false;  // its responses are cached
 };
 
+// Parts of Triton's page that --metrics-config chooses.
+struct LatencyMetrics {
+  bool counters = true;  // nv_inference_*_duration_us
+  // Quantiles of summaries as written, "0.5,0.99", from 0 to 1; "" = no summaries.
+  std::string summary_quantiles;
+};
+
 // Both append and return false if memory is out. Label values are escaped as the format requires.
-bool write_triton_metrics(std::span<const ModelMetrics> models, ByteBuffer& out);
+bool write_triton_metrics(std::span<const ModelMetrics> models, const LatencyMetrics& latencies,
+                          ByteBuffer& out);
 bool write_tensorflow_metrics(std::span<const ModelMetrics> models, ByteBuffer& out);
 
 }  // namespace serval

@@ -86,6 +86,10 @@ void MetricsWriter::sample(std::string_view name, std::string_view labels, doubl
   line(name, "", labels, metric_number(value));
 }
 
+void MetricsWriter::sample(std::string_view name, std::string_view labels, std::string_view value) {
+  line(name, "", labels, value);
+}
+
 void MetricsWriter::plain_sample(std::string_view name, std::string_view value) {
   put(name);
   put(" ");

@@ -24,11 +24,12 @@ class MetricsWriter {
  public:
   explicit MetricsWriter(ByteBuffer& out) : out_(out) {}
 
-  // Type: "counter", "gauge" or "histogram". An empty help text omits its line.
+  // Type: "counter", "gauge", "histogram" or "summary". An empty help text omits its line.
   void family(std::string_view name, std::string_view type, std::string_view help);
   // `labels` without braces, `name="value"` with commas between.
   void sample(std::string_view name, std::string_view labels, uint64_t value);
   void sample(std::string_view name, std::string_view labels, double value);
+  void sample(std::string_view name, std::string_view labels, std::string_view value);
   // Writes a line without braces.
   void plain_sample(std::string_view name, std::string_view value);
   // Writes a family whose only sample has no labels.

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <mutex>
 
 #include "stats/histogram.h"
 #include "stats/thread_index.h"
@@ -141,6 +142,7 @@ struct alignas(64) ModelStats::Shard {
   ~Shard() {
     for (auto& page : batches) free_made(page);
     for (auto& entry : tensorflow) free_made(entry);
+    free_made(window);
   }
 
   template <Writers kWriters>
@@ -149,6 +151,7 @@ struct alignas(64) ModelStats::Shard {
   void record_tensorflow(size_t entry, const RequestRecord& done);
   template <Writers kWriters>
   void record(const BatchRecord& batch);
+  void record_summaries(const RequestRecord& done);
   void read_requests(StatsReading& out) const;
   void read_batches(StatsReading& out) const;
 
@@ -161,6 +164,8 @@ struct alignas(64) ModelStats::Shard {
   Counters<kBatchRowsBounds + 1> batch_rows{};
   std::array<std::atomic<BatchPage*>, kExactPages + 1> batches{};      // owned
   std::array<std::atomic<TensorFlowLatency*>, kEntries> tensorflow{};  // owned
+  std::atomic<SummaryWindow*> window{nullptr};                         // owned
+  std::mutex window_mutex;  // held to record in the shared shard
 };
 
 template <Writers kWriters>
@@ -195,6 +200,19 @@ void ModelStats::Shard::record_tensorflow(size_t entry, const RequestRecord& don
   add<kWriters>(latency.runtime_ns, done.infer_ns);
   add<kWriters>(latency.request[kTensorFlowBucket.of(done.total_ns)], 1);
   add<kWriters>(latency.runtime[kTensorFlowBucket.of(done.infer_ns)], 1);
+}
+
+// Records successful requests only, like the other durations.
+void ModelStats::Shard::record_summaries(const RequestRecord& done) {
+  if (done.outcome != Outcome::Success) return;
+  SummaryWindow& recent = made(window);
+  const uint64_t at_ms = wall_ms();
+  recent.record(Summary::Request, done.total_ns, at_ms);
+  recent.record(Summary::Queue, done.queue_ns, at_ms);
+  if (done.cached == CacheResult::Hit) return;
+  recent.record(Summary::Input, done.input_ns, at_ms);
+  recent.record(Summary::Infer, done.infer_ns, at_ms);
+  recent.record(Summary::Output, done.output_ns, at_ms);
 }
 
 template <Writers kWriters>
@@ -246,7 +264,7 @@ void ModelStats::Shard::read_batches(StatsReading& out) const {
   add_histogram(batch_rows, nullptr, out.batch_rows);
 }
 
-ModelStats::ModelStats() = default;
+ModelStats::ModelStats(bool summaries) : summaries_(summaries) {}
 
 ModelStats::~ModelStats() {
   for (auto& shard : shards_) free_made(shard);
@@ -257,9 +275,15 @@ ModelStats::Shard& ModelStats::shard_of(uint32_t thread) { return made(shards_[t
 void ModelStats::record(const RequestRecord& request) {
   const uint32_t thread = thread_index();
   Shard& shard = shard_of(thread);
-  if (thread == kSharedThreadIndex) [[unlikely]]
-    return shard.record<Writers::Many>(request);
+  if (thread == kSharedThreadIndex) [[unlikely]] {
+    shard.record<Writers::Many>(request);
+    if (!summaries_) return;
+    std::lock_guard lock(shard.window_mutex);
+    return shard.record_summaries(request);
+  }
   shard.record<Writers::One>(request);
+  if (summaries_) [[unlikely]]
+    shard.record_summaries(request);
 }
 
 void ModelStats::record(const BatchRecord& batch) {
@@ -310,6 +334,8 @@ StatsReading ModelStats::read() const {
     if (shard == nullptr) continue;
     shards.push_back(shard);
     shard->read_requests(out);
+    const SummaryWindow* window = shard->window.load(std::memory_order_acquire);
+    if (window != nullptr) window->add_to(out.recent, wall_ms());
     shard->read_batches(out);
   }
   const uint64_t successes = out.outcomes[static_cast<size_t>(Outcome::Success)];

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/generated/engine_names.h"
+#include "stats/summary_window.h"
 
 namespace serval {
 
@@ -88,11 +89,14 @@ struct StatsReading {
   std::array<HistogramReading, kEntries> tensorflow_runtime_us;
   HistogramReading batch_rows;  // powers of two: 1, 2, 4 ... 8192; sum_ns unused
   uint64_t batch_rows_sum = 0;
+  // Latencies of the same requests in about the last minute; empty if the model has no summaries.
+  SummaryCounts recent;
 };
 
 class ModelStats {
  public:
-  ModelStats();
+  // `summaries`: also keeps latencies of the last minute, 125 KB for each thread that records.
+  explicit ModelStats(bool summaries = false);
   ~ModelStats();
   ModelStats(const ModelStats&) = delete;
   ModelStats& operator=(const ModelStats&) = delete;
@@ -108,6 +112,7 @@ class ModelStats {
  private:
   struct Shard;
   Shard& shard_of(uint32_t thread);
+  const bool summaries_;
   std::array<std::atomic<Shard*>, 256> shards_{};  // by thread_index(); owned
 };
 

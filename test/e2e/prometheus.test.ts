@@ -57,6 +57,42 @@ describe('metrics', () => {
     assert.equal(without.status, 404);
   });
 
+  it('have summaries instead of counters of latencies if configured as in Triton', async (context) => {
+    const settings = [
+      'counter_latencies=false',
+      'summary_latencies=true',
+      'summary_quantiles=0.5:0.05,1:0.01',
+    ];
+    const other = await startServer([models, ...settings.map((one) => `--metrics-config=${one}`)]);
+    context.after(() => other.stop());
+    const body = JSON.stringify({ instances: [1, 2, 5] });
+    for (let i = 0; i < 5; i++) {
+      const path = '/v1/models/half_plus_three:predict';
+      assert.equal((await exchange(other.httpPort, 'POST', path, body)).status, 200);
+    }
+    const page = (await exchange(other.httpPort, 'GET', '/metrics')).body.toString();
+    assert.doesNotMatch(page, /nv_inference_request_duration_us|duration_us\{/);
+    for (const part of ['request', 'queue', 'compute_input', 'compute_infer', 'compute_output']) {
+      const name = `nv_inference_${part}_summary_us`;
+      const labels = 'model="half_plus_three",version="123"';
+      const valueOf = (sample: string): number =>
+        Number(
+          page
+            .split('\n')
+            .find((line) => line.startsWith(`${sample} `))
+            ?.split(' ')[1],
+        );
+      assert.ok(page.includes(`# TYPE ${name} summary\n`), page);
+      assert.equal(valueOf(`${name}_count{${labels}}`), 5);
+      const [half, all] = ['0.5', '1'].map((one) =>
+        valueOf(`${name}{${labels},quantile="${one}"}`),
+      );
+      assert.ok(half !== undefined && all !== undefined && half <= all, page);
+      assert.ok(valueOf(`${name}_sum{${labels}}`) <= 5 * (all + 1) * 1.02, page);
+    }
+    assert.ok(!page.includes('summary_us{model="mlp"'), 'no request, no series');
+  });
+
   it('are absent with --allow-metrics=false', async (context) => {
     const other = await startServer([models, '--allow-metrics=false']);
     context.after(() => other.stop());

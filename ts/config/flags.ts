@@ -10,7 +10,7 @@ import {
 } from '../base/limits.js';
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat } from '../base/logger.js';
 import { HTTP_LISTENERS } from '../listeners/http/kind.js';
-import { nearWord } from '../base/text.js';
+import { echo, nearWord } from '../base/text.js';
 import {
   choice,
   flag,
@@ -21,7 +21,7 @@ import {
   BOOL,
   TEXT,
 } from './values/flag-row.js';
-import { choiceValue, lastText, type Written } from './values/values.js';
+import { choiceValue, configError, lastText, type Written } from './values/values.js';
 import { ACCESS_FLAGS } from './access-flags.js';
 import { GRPC_FLAGS } from './grpc-flags.js';
 import { LISTENER_FLAGS } from './listeners.js';
@@ -38,6 +38,17 @@ const TRITON_LOG_FORMATS = new Set(['default', 'iso8601']);
 function logFormatOf(from: Written): LogFormat {
   const word = lastText(from).toLowerCase();
   return TRITON_LOG_FORMATS.has(word) ? 'text' : choiceValue(LOG_FORMATS, from);
+}
+
+/** Quantiles of summaries, as written; "" = none. Errors: InvalidArgument. */
+function quantileList(from: Written): string {
+  const text = lastText(from);
+  const isQuantile = (word: string): boolean => /^(?:0(?:\.\d+)?|1(?:\.0+)?)$/.test(word);
+  if (text === '' || text.split(',').every(isQuantile)) return text;
+  throw configError(
+    from.where,
+    `expected numbers from 0 to 1, such as 0.5,0.99, got ${echo(text)}`,
+  );
 }
 
 const API_FLAGS = [
@@ -78,6 +89,24 @@ const API_FLAGS = [
   setting('metrics.allowed', 'allow-metrics', 'BOOL', BOOL, 'true', 'serve and record metrics', {
     engine: 'metrics',
   }),
+  setting(
+    'metrics.latencyCounters',
+    'metrics-latency-counters',
+    'BOOL',
+    BOOL,
+    'true',
+    'write the counters of latencies, nv_inference_*_duration_us',
+    { engine: 'latencyCounters' },
+  ),
+  setting(
+    'metrics.summaryQuantiles',
+    'metrics-summary-quantiles',
+    'LIST',
+    TEXT,
+    '',
+    'write summaries of latencies with these quantiles of the last minute, such as 0.5,0.99',
+    { engine: 'summaryQuantiles', read: quantileList },
+  ),
   setting(
     'metrics.port',
     'metrics-port',

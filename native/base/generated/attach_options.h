@@ -15,6 +15,8 @@ void each_attach_option(Engine& engine, Serve& serve, Thread& thread, Visit visi
   visit("isolateWaitMs", engine.isolate_wait_ms);
   visit("responseCacheBytes", engine.response_cache_bytes);
   visit("metrics", engine.records);
+  visit("latencyCounters", engine.latency_metrics.counters);
+  visit("summaryQuantiles", engine.latency_metrics.summary_quantiles);
   visit("bodyBytesMax", serve.body_bytes_max);
   visit("inflatedBytesMax", serve.inflated_bytes_max);
   visit("responseBytesMax", serve.response_bytes_max);

@@ -51,6 +51,12 @@ struct PriorityQueuePolicyBuilder;
 struct TensorOverride;
 struct TensorOverrideBuilder;
 
+struct BatchInput;
+struct BatchInputBuilder;
+
+struct BatchOutput;
+struct BatchOutputBuilder;
+
 struct KeyValue;
 struct KeyValueBuilder;
 
@@ -1217,7 +1223,8 @@ struct TensorOverride FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_DIMS = 6,
     VT_MODEL_DIMS = 8,
     VT_LABELS = 10,
-    VT_OPTIONAL = 12
+    VT_OPTIONAL = 12,
+    VT_RAGGED = 14
   };
   const flatbuffers::String *name() const {
     return GetPointer<const flatbuffers::String *>(VT_NAME);
@@ -1234,6 +1241,9 @@ struct TensorOverride FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   bool optional() const {
     return GetField<uint8_t>(VT_OPTIONAL, 0) != 0;
   }
+  bool ragged() const {
+    return GetField<uint8_t>(VT_RAGGED, 0) != 0;
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyOffsetRequired(verifier, VT_NAME) &&
@@ -1246,6 +1256,7 @@ struct TensorOverride FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            verifier.VerifyVector(labels()) &&
            verifier.VerifyVectorOfStrings(labels()) &&
            VerifyField<uint8_t>(verifier, VT_OPTIONAL, 1) &&
+           VerifyField<uint8_t>(verifier, VT_RAGGED, 1) &&
            verifier.EndTable();
   }
 };
@@ -1269,6 +1280,9 @@ struct TensorOverrideBuilder {
   void add_optional(bool optional) {
     fbb_.AddElement<uint8_t>(TensorOverride::VT_OPTIONAL, static_cast<uint8_t>(optional), 0);
   }
+  void add_ragged(bool ragged) {
+    fbb_.AddElement<uint8_t>(TensorOverride::VT_RAGGED, static_cast<uint8_t>(ragged), 0);
+  }
   explicit TensorOverrideBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -1287,12 +1301,14 @@ inline flatbuffers::Offset<TensorOverride> CreateTensorOverride(
     flatbuffers::Offset<flatbuffers::Vector<int64_t>> dims = 0,
     flatbuffers::Offset<flatbuffers::Vector<int64_t>> model_dims = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> labels = 0,
-    bool optional = false) {
+    bool optional = false,
+    bool ragged = false) {
   TensorOverrideBuilder builder_(_fbb);
   builder_.add_labels(labels);
   builder_.add_model_dims(model_dims);
   builder_.add_dims(dims);
   builder_.add_name(name);
+  builder_.add_ragged(ragged);
   builder_.add_optional(optional);
   return builder_.Finish();
 }
@@ -1303,7 +1319,8 @@ inline flatbuffers::Offset<TensorOverride> CreateTensorOverrideDirect(
     const std::vector<int64_t> *dims = nullptr,
     const std::vector<int64_t> *model_dims = nullptr,
     const std::vector<flatbuffers::Offset<flatbuffers::String>> *labels = nullptr,
-    bool optional = false) {
+    bool optional = false,
+    bool ragged = false) {
   auto name__ = name ? _fbb.CreateString(name) : 0;
   auto dims__ = dims ? _fbb.CreateVector<int64_t>(*dims) : 0;
   auto model_dims__ = model_dims ? _fbb.CreateVector<int64_t>(*model_dims) : 0;
@@ -1314,7 +1331,166 @@ inline flatbuffers::Offset<TensorOverride> CreateTensorOverrideDirect(
       dims__,
       model_dims__,
       labels__,
-      optional);
+      optional,
+      ragged);
+}
+
+struct BatchInput FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef BatchInputBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_INPUT = 4,
+    VT_KIND = 6,
+    VT_DATATYPE = 8,
+    VT_SOURCE = 10
+  };
+  const flatbuffers::String *input() const {
+    return GetPointer<const flatbuffers::String *>(VT_INPUT);
+  }
+  serval::fb::BatchInputKind kind() const {
+    return static_cast<serval::fb::BatchInputKind>(GetField<uint8_t>(VT_KIND, 0));
+  }
+  serval::fb::DType datatype() const {
+    return static_cast<serval::fb::DType>(GetField<uint8_t>(VT_DATATYPE, 0));
+  }
+  const flatbuffers::String *source() const {
+    return GetPointer<const flatbuffers::String *>(VT_SOURCE);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyOffsetRequired(verifier, VT_INPUT) &&
+           verifier.VerifyString(input()) &&
+           VerifyField<uint8_t>(verifier, VT_KIND, 1) &&
+           VerifyField<uint8_t>(verifier, VT_DATATYPE, 1) &&
+           VerifyOffsetRequired(verifier, VT_SOURCE) &&
+           verifier.VerifyString(source()) &&
+           verifier.EndTable();
+  }
+};
+
+struct BatchInputBuilder {
+  typedef BatchInput Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_input(flatbuffers::Offset<flatbuffers::String> input) {
+    fbb_.AddOffset(BatchInput::VT_INPUT, input);
+  }
+  void add_kind(serval::fb::BatchInputKind kind) {
+    fbb_.AddElement<uint8_t>(BatchInput::VT_KIND, static_cast<uint8_t>(kind), 0);
+  }
+  void add_datatype(serval::fb::DType datatype) {
+    fbb_.AddElement<uint8_t>(BatchInput::VT_DATATYPE, static_cast<uint8_t>(datatype), 0);
+  }
+  void add_source(flatbuffers::Offset<flatbuffers::String> source) {
+    fbb_.AddOffset(BatchInput::VT_SOURCE, source);
+  }
+  explicit BatchInputBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<BatchInput> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<BatchInput>(end);
+    fbb_.Required(o, BatchInput::VT_INPUT);
+    fbb_.Required(o, BatchInput::VT_SOURCE);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<BatchInput> CreateBatchInput(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    flatbuffers::Offset<flatbuffers::String> input = 0,
+    serval::fb::BatchInputKind kind = serval::fb::BatchInputKind::ElementCount,
+    serval::fb::DType datatype = serval::fb::DType::Invalid,
+    flatbuffers::Offset<flatbuffers::String> source = 0) {
+  BatchInputBuilder builder_(_fbb);
+  builder_.add_source(source);
+  builder_.add_input(input);
+  builder_.add_datatype(datatype);
+  builder_.add_kind(kind);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<BatchInput> CreateBatchInputDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    const char *input = nullptr,
+    serval::fb::BatchInputKind kind = serval::fb::BatchInputKind::ElementCount,
+    serval::fb::DType datatype = serval::fb::DType::Invalid,
+    const char *source = nullptr) {
+  auto input__ = input ? _fbb.CreateString(input) : 0;
+  auto source__ = source ? _fbb.CreateString(source) : 0;
+  return serval::fb::CreateBatchInput(
+      _fbb,
+      input__,
+      kind,
+      datatype,
+      source__);
+}
+
+struct BatchOutput FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef BatchOutputBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_OUTPUT = 4,
+    VT_SOURCE = 6
+  };
+  const flatbuffers::String *output() const {
+    return GetPointer<const flatbuffers::String *>(VT_OUTPUT);
+  }
+  const flatbuffers::String *source() const {
+    return GetPointer<const flatbuffers::String *>(VT_SOURCE);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyOffsetRequired(verifier, VT_OUTPUT) &&
+           verifier.VerifyString(output()) &&
+           VerifyOffsetRequired(verifier, VT_SOURCE) &&
+           verifier.VerifyString(source()) &&
+           verifier.EndTable();
+  }
+};
+
+struct BatchOutputBuilder {
+  typedef BatchOutput Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_output(flatbuffers::Offset<flatbuffers::String> output) {
+    fbb_.AddOffset(BatchOutput::VT_OUTPUT, output);
+  }
+  void add_source(flatbuffers::Offset<flatbuffers::String> source) {
+    fbb_.AddOffset(BatchOutput::VT_SOURCE, source);
+  }
+  explicit BatchOutputBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<BatchOutput> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<BatchOutput>(end);
+    fbb_.Required(o, BatchOutput::VT_OUTPUT);
+    fbb_.Required(o, BatchOutput::VT_SOURCE);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<BatchOutput> CreateBatchOutput(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    flatbuffers::Offset<flatbuffers::String> output = 0,
+    flatbuffers::Offset<flatbuffers::String> source = 0) {
+  BatchOutputBuilder builder_(_fbb);
+  builder_.add_source(source);
+  builder_.add_output(output);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<BatchOutput> CreateBatchOutputDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    const char *output = nullptr,
+    const char *source = nullptr) {
+  auto output__ = output ? _fbb.CreateString(output) : 0;
+  auto source__ = source ? _fbb.CreateString(source) : 0;
+  return serval::fb::CreateBatchOutput(
+      _fbb,
+      output__,
+      source__);
 }
 
 struct KeyValue FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
@@ -2237,7 +2413,9 @@ struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_RESPONSE_CACHE = 76,
     VT_SEQUENCE = 78,
     VT_DECOUPLED = 80,
-    VT_LIMITS = 82
+    VT_LIMITS = 82,
+    VT_BATCH_INPUTS = 84,
+    VT_BATCH_OUTPUTS = 86
   };
   const flatbuffers::String *name() const {
     return GetPointer<const flatbuffers::String *>(VT_NAME);
@@ -2359,6 +2537,12 @@ struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const serval::fb::LimitSpec *limits() const {
     return GetPointer<const serval::fb::LimitSpec *>(VT_LIMITS);
   }
+  const flatbuffers::Vector<flatbuffers::Offset<serval::fb::BatchInput>> *batch_inputs() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<serval::fb::BatchInput>> *>(VT_BATCH_INPUTS);
+  }
+  const flatbuffers::Vector<flatbuffers::Offset<serval::fb::BatchOutput>> *batch_outputs() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<serval::fb::BatchOutput>> *>(VT_BATCH_OUTPUTS);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyOffsetRequired(verifier, VT_NAME) &&
@@ -2434,6 +2618,12 @@ struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyField<uint8_t>(verifier, VT_DECOUPLED, 1) &&
            VerifyOffset(verifier, VT_LIMITS) &&
            verifier.VerifyTable(limits()) &&
+           VerifyOffset(verifier, VT_BATCH_INPUTS) &&
+           verifier.VerifyVector(batch_inputs()) &&
+           verifier.VerifyVectorOfTables(batch_inputs()) &&
+           VerifyOffset(verifier, VT_BATCH_OUTPUTS) &&
+           verifier.VerifyVector(batch_outputs()) &&
+           verifier.VerifyVectorOfTables(batch_outputs()) &&
            verifier.EndTable();
   }
 };
@@ -2562,6 +2752,12 @@ struct ModelSpecBuilder {
   void add_limits(flatbuffers::Offset<serval::fb::LimitSpec> limits) {
     fbb_.AddOffset(ModelSpec::VT_LIMITS, limits);
   }
+  void add_batch_inputs(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::BatchInput>>> batch_inputs) {
+    fbb_.AddOffset(ModelSpec::VT_BATCH_INPUTS, batch_inputs);
+  }
+  void add_batch_outputs(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::BatchOutput>>> batch_outputs) {
+    fbb_.AddOffset(ModelSpec::VT_BATCH_OUTPUTS, batch_outputs);
+  }
   explicit ModelSpecBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -2616,10 +2812,14 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpec(
     bool response_cache = false,
     flatbuffers::Offset<serval::fb::SequenceSpec> sequence = 0,
     bool decoupled = false,
-    flatbuffers::Offset<serval::fb::LimitSpec> limits = 0) {
+    flatbuffers::Offset<serval::fb::LimitSpec> limits = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::BatchInput>>> batch_inputs = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::BatchOutput>>> batch_outputs = 0) {
   ModelSpecBuilder builder_(_fbb);
   builder_.add_null_delay_us(null_delay_us);
   builder_.add_version(version);
+  builder_.add_batch_outputs(batch_outputs);
+  builder_.add_batch_inputs(batch_inputs);
   builder_.add_limits(limits);
   builder_.add_sequence(sequence);
   builder_.add_ensemble_signature(ensemble_signature);
@@ -2702,7 +2902,9 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpecDirect(
     bool response_cache = false,
     flatbuffers::Offset<serval::fb::SequenceSpec> sequence = 0,
     bool decoupled = false,
-    flatbuffers::Offset<serval::fb::LimitSpec> limits = 0) {
+    flatbuffers::Offset<serval::fb::LimitSpec> limits = 0,
+    const std::vector<flatbuffers::Offset<serval::fb::BatchInput>> *batch_inputs = nullptr,
+    const std::vector<flatbuffers::Offset<serval::fb::BatchOutput>> *batch_outputs = nullptr) {
   auto name__ = name ? _fbb.CreateString(name) : 0;
   auto backend__ = backend ? _fbb.CreateString(backend) : 0;
   auto path__ = path ? _fbb.CreateString(path) : 0;
@@ -2720,6 +2922,8 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpecDirect(
   auto graph_rows__ = graph_rows ? _fbb.CreateVector<uint32_t>(*graph_rows) : 0;
   auto server_options__ = server_options ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::ServerOptions>>(*server_options) : 0;
   auto ensemble__ = ensemble ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::EnsembleStep>>(*ensemble) : 0;
+  auto batch_inputs__ = batch_inputs ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::BatchInput>>(*batch_inputs) : 0;
+  auto batch_outputs__ = batch_outputs ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::BatchOutput>>(*batch_outputs) : 0;
   return serval::fb::CreateModelSpec(
       _fbb,
       name__,
@@ -2761,7 +2965,9 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpecDirect(
       response_cache,
       sequence,
       decoupled,
-      limits);
+      limits,
+      batch_inputs__,
+      batch_outputs__);
 }
 
 struct ProviderNodes FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {

@@ -774,6 +774,48 @@ inline const char *EnumNameTimeoutAction(TimeoutAction e) {
   return EnumNamesTimeoutAction()[index];
 }
 
+enum class BatchInputKind : uint8_t {
+  ElementCount = 0,
+  AccumulatedElementCount = 1,
+  AccumulatedElementCountWithZero = 2,
+  MaxElementCountAsShape = 3,
+  ItemShape = 4,
+  ItemShapeFlatten = 5,
+  MIN = ElementCount,
+  MAX = ItemShapeFlatten
+};
+
+inline const BatchInputKind (&EnumValuesBatchInputKind())[6] {
+  static const BatchInputKind values[] = {
+    BatchInputKind::ElementCount,
+    BatchInputKind::AccumulatedElementCount,
+    BatchInputKind::AccumulatedElementCountWithZero,
+    BatchInputKind::MaxElementCountAsShape,
+    BatchInputKind::ItemShape,
+    BatchInputKind::ItemShapeFlatten
+  };
+  return values;
+}
+
+inline const char * const *EnumNamesBatchInputKind() {
+  static const char * const names[7] = {
+    "ElementCount",
+    "AccumulatedElementCount",
+    "AccumulatedElementCountWithZero",
+    "MaxElementCountAsShape",
+    "ItemShape",
+    "ItemShapeFlatten",
+    nullptr
+  };
+  return names;
+}
+
+inline const char *EnumNameBatchInputKind(BatchInputKind e) {
+  if (flatbuffers::IsOutRange(e, BatchInputKind::ElementCount, BatchInputKind::ItemShapeFlatten)) return "";
+  const size_t index = static_cast<size_t>(e);
+  return EnumNamesBatchInputKind()[index];
+}
+
 enum class GraphUse : uint8_t {
   Required = 0,
   Optional = 1,

@@ -111,6 +111,7 @@ struct TensorOverride {
   std::vector<int64_t> model_dims;  // the model's shape (reshape); empty = dims
   std::vector<std::string> labels;  // outputs: classification labels by index
   bool optional = false;  // inputs: a request may omit it
+  bool ragged = false;  // inputs: requests of any shapes join to one flat tensor
 };
 
 template <typename Table, typename Visit>
@@ -120,6 +121,34 @@ void each_member(const Table& from, TensorOverride& to, Visit visit) {
   visit(from.model_dims(), to.model_dims);
   visit(from.labels(), to.labels);
   visit(from.optional(), to.optional);
+  visit(from.ragged(), to.ragged);
+}
+
+struct BatchInput {
+  std::string input;
+  fb::BatchInputKind kind = fb::BatchInputKind::ElementCount;
+  fb::DType datatype = fb::DType::Invalid;  // INT32 or FP32
+  std::string source;  // an input of the clients
+};
+
+template <typename Table, typename Visit>
+void each_member(const Table& from, BatchInput& to, Visit visit) {
+  visit(from.input(), to.input);
+  visit(from.kind(), to.kind);
+  visit(from.datatype(), to.datatype);
+  visit(from.source(), to.source);
+}
+
+// An output whose elements are split among the requests of a batch, by the shape of a source in each (Triton's BATCH_SCATTER_WITH_INPUT_SHAPE).
+struct BatchOutput {
+  std::string output;
+  std::string source;
+};
+
+template <typename Table, typename Visit>
+void each_member(const Table& from, BatchOutput& to, Visit visit) {
+  visit(from.output(), to.output);
+  visit(from.source(), to.source);
 }
 
 struct Provider {

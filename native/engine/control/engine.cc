@@ -17,6 +17,7 @@
 #include "engine/model/refusals.h"
 #include "engine/model/running_scope.h"
 #include "engine/model/serve.h"
+#include "engine/ragged/ragged_model.h"
 #include "engine/request/catch_exceptions.h"
 #include "engine/request/completion.h"
 #include "engine/sequence/loop.h"
@@ -225,14 +226,16 @@ ModelServices Engine::model_services(const ModelSpec& spec) {
           options_.isolate_wait_ms * kNsPerMs,
           response_cache_.get(),
           nullptr,
-          limited_models_.of(spec.name, spec.limits)};
+          limited_models_.of(spec.name, spec.limits),
+          !options_.latency_metrics.summary_quantiles.empty()};
 }
 
 // The long part of a load. Load threads.
 Result<Engine::Loaded> Engine::make_loaded(const ModelSpec& spec) {
   Result<std::vector<std::shared_ptr<BackendModel>>> replicas = load_replicas(spec);
   if (!replicas.ok()) return std::move(replicas.error());
-  Status wrapped = add_sequences(spec, replicas.value());
+  Status wrapped = add_ragged(spec, budget_.get(), replicas.value());
+  if (wrapped.ok()) wrapped = add_sequences(spec, replicas.value());
   if (!wrapped.ok()) return std::move(wrapped.error());
   const Status retries = check_retry(spec, replicas.value()[0]->info());
   if (!retries.ok()) return retries.error();
@@ -452,7 +455,8 @@ void Engine::run_metrics(MetricsKind kind, Request& request) {
                                tracer_,
                                server_stats_,
                                response_cache_.get(),
-                               limited_models_.all()};
+                               limited_models_.all(),
+                               options_.latency_metrics};
   request.response.clear();
   if (write_metrics(kind, sources, request.response)) finish_request(request);
   else finish_request(request, make_error(ErrorCode::Internal, "out of memory"));

@@ -42,6 +42,7 @@ struct EngineOptions {
   // how long a request waits for its model's process to return; 0 = not at all
   uint64_t isolate_wait_ms = 5000;
   uint64_t response_cache_bytes = 0;                // 0 = no response cache
+  LatencyMetrics latency_metrics;                   // of Triton's metrics
   StartThread start_thread = serval::start_thread;  // for instances
 };
 

@@ -250,7 +250,7 @@ bool write_metrics(MetricsKind kind, const MetricsSources& from, ByteBuffer& out
     one.reading = model->read_stats();
   }
   if (kind != MetricsKind::Triton) return write_tensorflow_metrics(models, out);
-  const bool written = write_triton_metrics(models, out);
+  const bool written = write_triton_metrics(models, from.latencies, out);
   MetricsWriter writer(out);
   write_memory_metrics(from.budget, writer);
   write_cache_metrics(from.response_cache, writer);

@@ -6,9 +6,11 @@
 
 #include "base/buffer.h"
 #include "base/memory_budget.h"
+#include "engine/cache/response_cache.h"
 #include "engine/observe/request_log.h"
 #include "engine/observe/tracer.h"
 #include "engine/published/published.h"
+#include "stats/metrics_text.h"
 #include "stats/server_stats.h"
 
 namespace serval {
@@ -25,6 +27,7 @@ struct MetricsSources {
   const ServerStats& server_stats;
   ResponseCache* response_cache;  // null if there is none
   std::vector<std::shared_ptr<RequestLimits>> limited_models;
+  const LatencyMetrics& latencies;
 };
 
 // Appends the metrics of all models; in Triton's names, those of the process too. False: out of

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "batch/gather.h"
 #include "batch/probe_rows.h"
+#include "engine/ragged/ragged_model.h"
 #include "engine/request/catch_exceptions.h"
 
 namespace serval {
@@ -319,7 +320,7 @@ BatchFinding probe_batching(const ModelSpec& spec, const ModelShapes& shapes, Ba
   const bool is_wanted =
       effective_mode(spec.batch, shapes, backend.info().stateful, BatchProof::Proven,
                      backend.info().table != nullptr) != BatchMode::Off;
-  if (!is_wanted || !shapes.batchable() || spec.batch.rows_max < 2) return {};
+  if (!is_wanted || !shapes.batchable() || spec.batch.rows_max < 2 || is_ragged(spec)) return {};
   // The null backend returns its inputs row by row; the rows of a tabular model are independent.
   if (spec.backend == "null" || backend.info().table != nullptr) return {BatchProof::Proven, {}};
   try {

@@ -8,6 +8,7 @@
 #include "engine/model/queued.h"
 #include "engine/model/refusals.h"
 #include "engine/model/running_scope.h"
+#include "engine/ragged/ragged_model.h"
 #include "engine/request/catch_exceptions.h"
 #include "engine/request/home.h"
 #include "engine/shm/tensors.h"
@@ -24,11 +25,14 @@ InputPlaces* places_of(Replica& replica, BackendScratch& scratch) {
 }  // namespace
 
 Status Batcher::run_backend(Member& like, std::span<const TensorView> inputs, Replica& replica,
-                            BackendScratch& scratch, const CancelFlag* cancel,
-                            uint64_t bytes_held) {
+                            BackendScratch& scratch, const CancelFlag* cancel, uint64_t bytes_held,
+                            RaggedModel* joined) {
   RunOptions options = run_options(like.decoded, cancel, like.request->home->settings());
   options.output_bytes_max -= std::min(options.output_bytes_max, bytes_held);
   Status ran = catch_exceptions([&] {
+    if (joined != nullptr) {
+      return joined->run_joined(inputs, like.output_indices, scratch, options);
+    }
     return replica.backend().run(like.decoded.signature_index, inputs, like.output_indices, scratch,
                                  options);
   });
@@ -155,14 +159,21 @@ void Batcher::run_alone(Batch& batch, Member& member, Replica& replica) {
 }
 
 // Hot path: encode. Each request's rows of the outputs, as views, into its answer.
-void Batcher::scatter(Batch& batch, const BackendScratch& scratch, const ServeTimes& shared) {
+void Batcher::scatter(Batch& batch, const BackendScratch& scratch, const ServeTimes& shared,
+                      const RaggedModel* ragged) {
+  batch.begins.clear();
   uint32_t first = 0;
   for (Member* member : batch.members) {
     const Stopwatch watch;
     Request& request = *member->request;
     member->outputs.clear();
-    for (const TensorView& output : scratch.outputs()) {
-      member->outputs.push_back(slice_rows(output, first, member->rows));
+    if (ragged != nullptr) {
+      ragged->split({member->decoded.inputs, 0, member->rows}, member->output_indices,
+                    scratch.outputs(), batch.begins, member->outputs);
+    } else {
+      for (const TensorView& output : scratch.outputs()) {
+        member->outputs.push_back(slice_rows(output, first, member->rows));
+      }
     }
     first += member->rows;
     Status done;
@@ -216,7 +227,12 @@ bool Batcher::run_batched(Batch& batch, Replica& replica) {
   const uint32_t padded = padded_rows(policy, batch.rows);
   std::unique_ptr<BackendScratch> scratch = replica.take_scratch();
   batch.memory.places = places_of(replica, *scratch);
-  if (!gather(batch.parts, padded, policy.pad_inner, batch.memory, batch.inputs).ok()) {
+  RaggedModel* const ragged =
+      model_.is_ragged() ? &static_cast<RaggedModel&>(replica.backend()) : nullptr;
+  const Status gathered =
+      ragged == nullptr ? gather(batch.parts, padded, policy.pad_inner, batch.memory, batch.inputs)
+                        : ragged->join(batch.parts, *scratch, batch.inputs);
+  if (!gathered.ok()) {
     replica.give_scratch(std::move(scratch));
     return false;
   }
@@ -225,17 +241,23 @@ bool Batcher::run_batched(Batch& batch, Replica& replica) {
   Status ran;
   {
     const BatchRun run(batch.requests);
-    ran = run_backend(*batch.members[0], batch.inputs, replica, *scratch, run.flag());
+    ran = run_backend(*batch.members[0], batch.inputs, replica, *scratch, run.flag(), 0, ragged);
   }
   const uint64_t ran_ns = watch.elapsed_ns();
   shared.infer_ns = ran_ns - shared.input_ns;
   model_.count_run(shared.infer_ns);
-  const bool has_rows = ran.ok() && outputs_have_rows(scratch->outputs(), padded);
+  const std::span<const uint32_t> wanted = batch.members[0]->output_indices;
+  const bool has_rows =
+      ran.ok() && (ragged == nullptr ? outputs_have_rows(scratch->outputs(), padded)
+                                     : ragged->can_split(batch.parts, wanted, scratch->outputs()));
   // A model whose outputs have no rows runs requests one by one from now on.
-  if (ran.ok() && !has_rows) batches_.store(false, std::memory_order_relaxed);
+  // (Counts of a ragged batch are per request: outputs made from them have no rows if a request has
+  // several.)
+  const bool is_plain = ragged == nullptr || batch.rows == batch.members.size();
+  if (ran.ok() && !has_rows && is_plain) batches_.store(false, std::memory_order_relaxed);
   if (has_rows) {
     tag_traces(batch);
-    scatter(batch, *scratch, shared);
+    scatter(batch, *scratch, shared, ragged);
     if (model_.services().records) {
       model_.stats().record(BatchRecord{batch.rows, padded - batch.rows, shared.input_ns,
                                         shared.infer_ns, watch.elapsed_ns() - ran_ns});

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "engine/model/queued.h"
 #include "engine/model/refusals.h"
+#include "engine/ragged/ragged_model.h"
 #include "engine/request/catch_exceptions.h"
 #include "engine/request/completion.h"
 #include "engine/request/home.h"
@@ -157,7 +158,10 @@ bool Batcher::may_join(const Member& head, const Member& other) const {
          head.decoded.table.null_for_invalid == other.decoded.table.null_for_invalid &&
          head.decoded.signature_index == other.decoded.signature_index &&
          same_outputs(head.decoded.outputs, other.decoded.outputs) &&
-         same_batch(head.decoded.inputs, other.decoded.inputs, model_.spec().batch.pad_inner);
+         (model_.is_ragged() ? static_cast<RaggedModel&>(model_.replica(0).backend())
+                                   .may_join(head.decoded.inputs, other.decoded.inputs)
+                             : same_batch(head.decoded.inputs, other.decoded.inputs,
+                                          model_.spec().batch.pad_inner));
 }
 
 // Chooses the oldest request and those that can run with it, or sets until when to wait for more.

@@ -17,6 +17,8 @@
 
 namespace serval {
 
+class RaggedModel;
+
 class Batcher {
  public:
   explicit Batcher(Model& model);
@@ -52,6 +54,7 @@ class Batcher {
     std::vector<BatchPart> parts;
     std::vector<TensorView> inputs;
     std::vector<TensorView> slices;
+    std::vector<uint32_t> begins;  // of the next request's outputs, if the model is ragged
     std::vector<Request*> finished;
     std::vector<Request*> returned;  // to the queue: their model's process is down
     std::vector<Request*> requests;  // of the members, while they run
@@ -70,10 +73,13 @@ class Batcher {
   Status run_pieces(Batch& batch, Member& member, Replica& replica);
   // Stores the loss in `like`. `bytes_held`: bytes of the outputs that the same response already
   // has.
+  // `joined`: the ragged model that joined the inputs, else null.
   Status run_backend(Member& like, std::span<const TensorView> inputs, Replica& replica,
-                     BackendScratch& scratch, const CancelFlag* cancel, uint64_t bytes_held = 0);
+                     BackendScratch& scratch, const CancelFlag* cancel, uint64_t bytes_held = 0,
+                     RaggedModel* joined = nullptr);
   static void tag_traces(const Batch& batch);
-  void scatter(Batch& batch, const BackendScratch& scratch, const ServeTimes& shared);
+  void scatter(Batch& batch, const BackendScratch& scratch, const ServeTimes& shared,
+               const RaggedModel* ragged);
   static void store_outputs(Member& member);
   void finish(Member& member, Status status, std::vector<Request*>& finished);
   void end(Batch& batch, Member& member, Status status);

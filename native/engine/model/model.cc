@@ -13,6 +13,7 @@
 #include "engine/model/instance.h"
 #include "engine/model/queued.h"
 #include "engine/model/refusals.h"
+#include "engine/ragged/ragged_model.h"
 #include "engine/request/completion.h"
 
 namespace serval {
@@ -71,13 +72,15 @@ Model::Model(uint32_t handle, ModelSpec spec, std::vector<std::shared_ptr<Backen
       services_(services),
       tap_(services.request_log == nullptr ? nullptr : services.request_log->tap(spec_.name)),
       table_(replicas[0]->info().table),
+      is_ragged_(serval::is_ragged(spec_)),
       batch_finding_(std::move(finding)),
       batch_mode_(effective_mode(spec_.batch, shapes_, replicas[0]->info().stateful,
                                  batch_finding_.proof, table_ != nullptr)),
       policy_(replicas[0]->info().on_gpu || replicas[0]->info().waits ? ExecMode::Queued
                                                                       : spec_.exec_mode,
               spec_.inline_us_max),
-      queue_(spec_.queue) {
+      queue_(spec_.queue),
+      stats_(services_.summaries) {
   for (std::shared_ptr<BackendModel>& backend : replicas) {
     takes_device_memory_ &= backend->info().takes_device_memory;
     replicas_.push_back(std::make_unique<Replica>(std::move(backend)));
@@ -85,7 +88,7 @@ Model::Model(uint32_t handle, ModelSpec spec, std::vector<std::shared_ptr<Backen
   queue_.set_consumers(
       std::max(static_cast<size_t>(std::max(1, spec_.instances)), replicas_.size()));
   if (batch_mode_ != BatchMode::Off) {
-    pad_to(replicas_[0]->backend().info().device_runs.fixed_rows);
+    if (!is_ragged_) pad_to(replicas_[0]->backend().info().device_runs.fixed_rows);
     batcher_ = std::make_unique<Batcher>(*this);
   }
   if (spec_.response_cache && why_not_cached().empty()) {

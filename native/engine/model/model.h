@@ -103,6 +103,7 @@ struct ModelServices {
   ResponseCache* response_cache = nullptr;  // of models that ask for it; null = none
   AbsentModels* absent = nullptr;           // of a model that is not loaded (absent.h), else null
   std::shared_ptr<RequestLimits> limits = nullptr;  // of the model's requests; null = none
+  bool summaries = false;                           // its statistics have summaries
 };
 
 // Runs the queued requests of a model whose requests depend on each other (engine/sequence).
@@ -166,6 +167,8 @@ class Model final : public Timed, public EqualRequests {
   const BatchFinding& batch_finding() const { return batch_finding_; }
   // The schema of a tabular model, else null.
   const TableSchema* table() const { return table_.get(); }
+  // Whether its replicas are RaggedModels.
+  bool is_ragged() const { return is_ragged_; }
   // Whether runs change the results of later runs.
   bool stateful() { return info().stateful; }
   // Whether the first dim is the batch, by the configuration or by the probe.
@@ -227,6 +230,7 @@ class Model final : public Timed, public EqualRequests {
   const ModelServices services_;
   const std::shared_ptr<RequestTap> tap_;
   const std::shared_ptr<const TableSchema> table_;
+  const bool is_ragged_;
   const BatchFinding batch_finding_;
   const BatchMode batch_mode_;
   bool takes_device_memory_ = true;  // constant after construction

@@ -16,9 +16,9 @@ std::string text_of(const ByteBuffer& buffer) {
   return {reinterpret_cast<const char*>(buffer.data()), buffer.size()};
 }
 
-std::string triton(std::span<const ModelMetrics> models) {
+std::string triton(std::span<const ModelMetrics> models, const LatencyMetrics& latencies = {}) {
   ByteBuffer out;
-  EXPECT_TRUE(write_triton_metrics(models, out));
+  EXPECT_TRUE(write_triton_metrics(models, latencies, out));
   return text_of(out);
 }
 
@@ -51,6 +51,36 @@ const MetricLabels kMlp1 = {{"model", "mlp"}, {"version", "1"}};
 MetricLabels with(MetricLabels labels, const std::string& name, const std::string& value) {
   labels[name] = value;
   return labels;
+}
+
+TEST(MetricsText, SummariesHaveTheConfiguredQuantilesOfSuccessfulRequests) {
+  ModelStats stats(true);
+  for (uint64_t i = 1; i <= 100; ++i) {
+    stats.record(RequestRecord{1, Outcome::Success, 0, 2'000, i * 1'000'000, 4'000, i * 2'000'000});
+  }
+  stats.record(RequestRecord{1, Outcome::Other, 1, 1, 1, 1, 900'000'000'000});
+  const ModelMetrics models[] = {{"mlp", 1, 0, stats.read()},
+                                 {"idle", 1, 0, ModelStats(true).read()}};
+  const std::string written = triton(models, {false, "0.5,0.99,1"});
+  const PrometheusPage page(written);
+  ASSERT_EQ(page.error(), "");
+  const auto near = [&](const char* name, const char* quantile, double expected) {
+    const double got = page.value(name, with(kMlp1, "quantile", quantile));
+    EXPECT_NEAR(got, expected, expected * 0.016) << name << " " << quantile;
+  };
+  near("nv_inference_request_summary_us", "0.5", 100'000);
+  near("nv_inference_request_summary_us", "0.99", 198'000);
+  near("nv_inference_request_summary_us", "1", 200'000);
+  near("nv_inference_compute_infer_summary_us", "0.5", 50'000);
+  near("nv_inference_compute_input_summary_us", "0.5", 2);
+  near("nv_inference_compute_output_summary_us", "0.5", 4);
+  EXPECT_EQ(page.value("nv_inference_queue_summary_us", with(kMlp1, "quantile", "0.99")), 0);
+  EXPECT_EQ(page.value("nv_inference_request_summary_us_count", kMlp1), 100);
+  EXPECT_EQ(page.value("nv_inference_request_summary_us_sum", kMlp1), 10'100'000);
+  EXPECT_EQ(written.find("summary_us{model=\"idle\""), std::string::npos);
+  EXPECT_EQ(written.find("nv_inference_request_duration_us"), std::string::npos)
+      << "without counters of latencies";
+  EXPECT_EQ(triton(models).find("summary_us"), std::string::npos);
 }
 
 TEST(MetricsText, TritonPageHasItsFamiliesOnceAndIsStrictlyRight) {
@@ -308,7 +338,8 @@ TEST(PrometheusPage, TurnsDownWhatIsWrong) {
       "# TYPE a counter\na{} one\n",                // no number
       "# TYPE a counter\na{x=\"\xFF\"} 1\n",        // not UTF-8
       "# TYPE a counter\n# HELP a late\n",          // HELP after TYPE
-      "# TYPE a summary\n",                         // a type that we do not write
+      "# TYPE a untyped\n",                         // a type that we do not write
+      "# TYPE a summary\na 1\n",                    // no quantile
       "# TYPE 1a counter\n",                        // not a name
       "# TYPE a histogram\na_bucket{le=\"1\"} 1\na_sum 1\na_count 1\n",  // no +Inf
       "# TYPE a histogram\na_bucket{le=\"2\"} 1\na_bucket{le=\"1\"} 1\n",

@@ -105,7 +105,7 @@ class PrometheusPage {
         return refuse("second TYPE: " + name);
       }
       family.type = std::string(rest);
-      if (rest != "counter" && rest != "gauge" && rest != "histogram") {
+      if (rest != "counter" && rest != "gauge" && rest != "histogram" && rest != "summary") {
         return refuse("unknown type: " + std::string(line));
       }
     }
@@ -159,8 +159,10 @@ class PrometheusPage {
   }
 
   bool belongs(const MetricSample& sample, const std::string& type) const {
-    if (type != "histogram") return sample.name == current_;
-    if (sample.name == current_ + "_bucket") return sample.labels.count("le") == 1;
+    if (type == "summary" && sample.name == current_) return sample.labels.count("quantile") == 1;
+    if (type != "histogram" && type != "summary") return sample.name == current_;
+    if (type == "histogram" && sample.name == current_ + "_bucket")
+      return sample.labels.count("le") == 1;
     return sample.name == current_ + "_sum" || sample.name == current_ + "_count";
   }
 

@@ -26,6 +26,7 @@ const FOLDERS = {
     'shm',
     'watch',
     'observe',
+    'ragged',
     'model',
     'sequence',
     'ensemble',

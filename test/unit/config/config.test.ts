@@ -11,6 +11,7 @@ import { ErrorCode, ServalError } from '../../../ts/base/errors.js';
 import { GRPC_CONNECTION_DEFAULTS } from '../../../ts/listeners/grpc/settings.js';
 import { filledFolder } from '../temp-folder.js';
 import {
+  DEFAULT_METRICS,
   GRPC_CONFIG,
   GRPC_VALUES,
   HTTP_VALUES,
@@ -157,7 +158,7 @@ test('defaults are those of the issue', async () => {
     restTimeoutMs: 30_000,
     modelWarmup: true,
     warmupIterations: 0,
-    metrics: { allowed: true, host: '0.0.0.0', port: -1, monitoringConfigFile: undefined },
+    metrics: DEFAULT_METRICS,
     accessLog: undefined,
     accessLogSettings: { oneIn: 1, errorsOnly: false, reasons: true },
     tracing: NO_TRACING,
@@ -186,6 +187,7 @@ const METRICS_CONFIG: Config['metrics'] = {
   host: '127.0.0.2',
   port: 22,
   monitoringConfigFile: '/somewhere/monitoring.txt',
+  ...{ latencyCounters: false, summaryQuantiles: '0.5,0.99' },
 };
 
 test('accepts every flag with "=", with a space, with underscores', async () => {
@@ -241,8 +243,8 @@ test('accepts every flag with "=", with a space, with underscores', async () => 
     'num-request-iterations-for-warmup': '20',
     'rest-api-timeout-in-ms': '21',
     'monitoring-config-file': 'monitoring.txt',
-    'allow-metrics': 'false',
-    'metrics-port': '22',
+    ...{ 'allow-metrics': 'false', 'metrics-port': '22' },
+    ...{ 'metrics-latency-counters': 'false', 'metrics-summary-quantiles': '0.5,0.99' },
     'access-log': 'access.log',
     'access-log-one-in': '23',
     'access-log-errors-only': 'true',

@@ -35,6 +35,16 @@ export const TLS_CONFIG: Config['tls'] = {
   version: { minVersion: 'TLSv1.3' },
 };
 
+/** Settings of metrics without flags. */
+export const DEFAULT_METRICS = {
+  allowed: true,
+  host: '0.0.0.0',
+  port: -1,
+  monitoringConfigFile: undefined,
+  latencyCounters: true,
+  summaryQuantiles: '',
+} as const;
+
 export const GRPC_VALUES = {
   'grpc-threads': '30',
   'grpc-socket-path': 'grpc.sock',

@@ -38,6 +38,7 @@ const OVERRIDE = {
   modelDims: [],
   labels: ['cat', '', 'dög'],
   optional: false,
+  ragged: false,
 };
 const TENSOR = {
   name: 'x',
@@ -129,7 +130,12 @@ test('reads what it wrote', () => {
       { level: 1, policy: { ...POLICY, allowTimeoutOverride: false } },
     ],
     batch: { ...BATCH, mode: 'auto', split: false, padInner: true, onlyIfBatchable: true },
-    inputs: [{ name: 'x', dims: [], modelDims: [-1, 2, 2], labels: [], optional: true }, OVERRIDE],
+    inputs: [
+      { ...OVERRIDE, name: 'x', dims: [], modelDims: [-1, 2, 2], labels: [], optional: true },
+      { ...OVERRIDE, ragged: true },
+    ],
+    batchInputs: [{ input: 'i', kind: 'itemshapeflatten', datatype: 'FP32', source: 'x' }],
+    batchOutputs: [{ output: 'y', source: 'x' }],
     weightFiles: ['/w'],
     graphs: [
       {

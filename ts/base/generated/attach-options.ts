@@ -20,6 +20,10 @@ export interface AttachOptions {
   readonly responseCacheBytes?: number | undefined;
   /** Whether requests are counted and timed. */
   readonly metrics?: boolean | undefined;
+  /** Whether Triton's metrics have counters of latencies. */
+  readonly latencyCounters?: boolean | undefined;
+  /** Quantiles of the summaries of Triton's metrics, '0.5,0.99'; empty: no summaries. */
+  readonly summaryQuantiles?: string | undefined;
   /** Largest request body after inflation. */
   readonly bodyBytesMax?: number | undefined;
   /** Largest size that a compressed REST body may inflate to. */

@@ -186,6 +186,9 @@ export type BatchProof = 'untried' | 'proven' | 'contradicted' | 'undecided';
 
 export type TimeoutAction = 'reject' | 'delay';
 
+/** The values of an input that the server computes from the shapes that a source has in the requests of a batch (Triton's batch_input). Counts have one entry per request, item shapes one per row. */
+export type BatchInputKind = 'elementcount' | 'accumulatedelementcount' | 'accumulatedelementcountwithzero' | 'maxelementcountasshape' | 'itemshape' | 'itemshapeflatten';
+
 /** Whether a model whose CUDA graphs cannot be recorded fails to load (Required) or runs without them. Known: it also runs without them if its inputs have free dims besides the batch. */
 export type GraphUse = 'required' | 'optional' | 'known';
 
@@ -333,6 +336,23 @@ export interface TensorOverride {
   readonly labels: readonly string[];
   /** inputs: a request may omit it */
   readonly optional: boolean;
+  /** inputs: requests of any shapes join to one flat tensor */
+  readonly ragged: boolean;
+}
+
+export interface BatchInput {
+  readonly input: string;
+  readonly kind: BatchInputKind;
+  /** INT32 or FP32 */
+  readonly datatype: DType;
+  /** an input of the clients */
+  readonly source: string;
+}
+
+/** An output whose elements are split among the requests of a batch, by the shape of a source in each (Triton's BATCH_SCATTER_WITH_INPUT_SHAPE). */
+export interface BatchOutput {
+  readonly output: string;
+  readonly source: string;
 }
 
 export interface Provider {
@@ -479,6 +499,8 @@ export interface ModelSpec {
   readonly decoupled?: boolean;
   /** of its requests, over all versions and listeners */
   readonly limits?: LimitSpec;
+  readonly batchInputs?: readonly BatchInput[];
+  readonly batchOutputs?: readonly BatchOutput[];
 }
 
 /** The number of a graph's nodes that a provider runs, by ONNX Runtime's name for it. */

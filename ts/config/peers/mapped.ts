@@ -3,6 +3,7 @@
 // ONNX Runtime backend.
 import { echo } from '../../base/text.js';
 import { configError, switchOf, type Written } from '../values/values.js';
+import { metricsConfig } from './metrics-config.js';
 import type { GivenPeerFlag, TakenPeerFlags } from './peers.js';
 
 type Given = GivenPeerFlag & { readonly text: string };
@@ -30,18 +31,17 @@ export function mappedSettings(given: readonly Given[], folder: string): TakenPe
       case 'tensorflow-session-parallelism':
         set('intra-op-threads', one.where, one.text);
         break;
-      case 'metrics-config':
-        ignored.push(...metricsConfig(one));
-        break;
       case 'backend-config':
         ignored.push(...backendConfig(one, set));
         break;
       case 'cache-config':
         set('response-cache-byte-size', one.where, cacheSize(one));
         break;
-      default: // logLevel() below handles the flags of the log
+      default: // the flags of metrics and of the log are handled below
     }
   }
+  const ofMetrics = given.filter((one) => one.flag.name === 'metrics-config');
+  ignored.push(...metricsConfig(ofMetrics, set));
   const level = logLevel(given);
   if (level !== undefined) set('log-level', level.where, level.text);
   return { settings, ignored };
@@ -75,26 +75,6 @@ function isOn({ text, where, flag }: Given): boolean {
   if (value !== undefined) return value;
   const expected = flag.value === 'N' ? 'a whole number of 0 or more' : 'true or false';
   throw configError(where, `expected ${expected}, got ${echo(text)}`);
-}
-
-/** Returns the parts that have no effect. */
-function metricsConfig({ text, where, flag }: Given): readonly string[] {
-  const [, name = '', value = ''] = /^([^=,]+)=(.+)$/s.exec(text) ?? [];
-  const at = `${where} ${name}`;
-  switch (name) {
-    case 'counter_latencies':
-    case 'histogram_latencies':
-      return switchOf(value) === true ? [] : [`${at}: they are always on`];
-    case 'summary_quantiles':
-      return [`${at}: there are no summaries`];
-    case 'summary_latencies':
-      if (switchOf(value) === false) return [];
-      throw configError(at, `expected false, got ${echo(value)}; not here yet: ${flag.note}`);
-    default: {
-      const known = 'counter_latencies, histogram_latencies, summary_latencies, summary_quantiles';
-      throw configError(where, `expected SETTING=VALUE of ${known}, got ${echo(text)}`);
-    }
-  }
 }
 
 /** Returns the size of Triton's local cache; its others are in other processes. */

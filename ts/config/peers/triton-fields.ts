@@ -4,17 +4,19 @@
 import { noEffect, notHere, notYet, works, worksBut, type FieldTable } from './field-row.js';
 
 const IN_PLACE = noEffect('tensors are read and written in place');
-const RAGGED = notYet('ragged batches are not supported yet');
-const SHAPE_TENSORS = notYet('shape tensors are not supported yet');
-const NON_LINEAR = notYet('non-linear formats are not supported yet');
+const SHAPE_TENSORS = notHere(
+  'expected false: only TensorRT engines have shape tensors, and Serval loads engines without them',
+);
+const NON_LINEAR = notHere(
+  'expected false: only TensorRT engines have such formats, and Serval gives an engine linear tensors',
+);
 
 export const TRITON_FIELDS: FieldTable = {
   ModelConfig: {
     ...works('name', 'platform', 'backend'),
     runtime: noEffect('platform, backend and the files determine what runs the model'),
     ...works('version_policy', 'max_batch_size', 'input', 'output'),
-    batch_input: RAGGED,
-    batch_output: RAGGED,
+    ...works('batch_input', 'batch_output'),
     ...works('optimization', 'dynamic_batching'),
     ...works('sequence_batching'),
     ...works('ensemble_scheduling', 'instance_group', 'default_model_filename'),
@@ -44,7 +46,7 @@ export const TRITON_FIELDS: FieldTable = {
     format: worksBut('only checked against the dims, as in Triton'),
     ...works('dims', 'reshape'),
     is_shape_tensor: SHAPE_TENSORS,
-    allow_ragged_batch: RAGGED,
+    allow_ragged_batch: worksBut('not for tabular models, ensembles and sequences'),
     optional: worksBut('the load is refused if the model cannot run without the input'),
     is_non_linear_format_io: NON_LINEAR,
   },
@@ -52,6 +54,16 @@ export const TRITON_FIELDS: FieldTable = {
     ...works('name', 'data_type', 'dims', 'reshape', 'label_filename'),
     is_shape_tensor: SHAPE_TENSORS,
     is_non_linear_format_io: NON_LINEAR,
+  },
+  BatchInput: {
+    kind: worksBut(
+      'a request is refused if data_type cannot hold a number exactly; a tensor of BATCH_MAX_ELEMENT_COUNT_AS_SHAPE has zeros',
+    ),
+    ...works('target_name', 'data_type', 'source_input'),
+  },
+  BatchOutput: {
+    target_name: worksBut('all names; Triton applies the first only'),
+    ...works('kind', 'source_input'),
   },
   ModelTensorReshape: works('shape'),
   ModelOptimizationPolicy: {
@@ -140,9 +152,9 @@ export const TRITON_FIELDS: FieldTable = {
     ...works('name', 'kind', 'count'),
     rate_limiter: noEffect('a free instance runs at once; count limits concurrent runs'),
     ...works('gpus'),
-    secondary_devices: notYet('secondary devices are not supported yet'),
+    secondary_devices: notHere('expected none: they are NVDLA cores of Jetson boards'),
     profile: notHere('expected none: only TensorRT engines have profiles'),
-    passive: notYet('passive instances are not supported yet'),
+    passive: notHere('expected false: passive instances get no requests from the scheduler'),
     host_policy: noEffect('bind the process with taskset or numactl'),
   },
   ModelEnsembling: {

@@ -14,6 +14,8 @@ const BATCH_PROOF: readonly string[] = ['untried', 'proven', 'contradicted', 'un
 
 const TIMEOUT_ACTION: readonly string[] = ['reject', 'delay'];
 
+const BATCH_INPUT_KIND: readonly string[] = ['elementcount', 'accumulatedelementcount', 'accumulatedelementcountwithzero', 'maxelementcountasshape', 'itemshape', 'itemshapeflatten'];
+
 const GRAPH_USE: readonly string[] = ['required', 'optional', 'known'];
 
 const SEQUENCE_STRATEGY: readonly string[] = ['direct', 'oldest'];
@@ -112,6 +114,19 @@ export const TENSOR_OVERRIDE: FlatTable<engine.TensorOverride> = { name: 'Tensor
   { name: 'modelDims', kind: 'long', many: true },
   { name: 'labels', kind: 'string', many: true },
   { name: 'optional', kind: 'bool' },
+  { name: 'ragged', kind: 'bool' },
+] };
+
+export const BATCH_INPUT: FlatTable<engine.BatchInput> = { name: 'BatchInput', members: [
+  { name: 'input', kind: 'string' },
+  { name: 'kind', kind: BATCH_INPUT_KIND },
+  { name: 'datatype', kind: DTYPE },
+  { name: 'source', kind: 'string' },
+] };
+
+export const BATCH_OUTPUT: FlatTable<engine.BatchOutput> = { name: 'BatchOutput', members: [
+  { name: 'output', kind: 'string' },
+  { name: 'source', kind: 'string' },
 ] };
 
 export const PROVIDER: FlatTable<engine.Provider> = { name: 'Provider', members: [
@@ -218,6 +233,8 @@ export const MODEL_SPEC: FlatTable<engine.ModelSpec> = { name: 'ModelSpec', memb
   { name: 'sequence', kind: SEQUENCE_SPEC, optional: true },
   { name: 'decoupled', kind: 'bool', optional: true },
   { name: 'limits', kind: LIMIT_SPEC, optional: true },
+  { name: 'batchInputs', kind: BATCH_INPUT, many: true, optional: true },
+  { name: 'batchOutputs', kind: BATCH_OUTPUT, many: true, optional: true },
 ] };
 
 export const PROVIDER_NODES: FlatTable<engine.ProviderNodes> = { name: 'ProviderNodes', members: [

@@ -23,6 +23,7 @@ import { read } from '../../protobuf/schema.js';
 import type { MessageValue } from '../../protobuf/schema.js';
 import { isFil } from './boosters/fil.js';
 import { isEnsemble } from './ensembles/steps.js';
+import { hasRagged, raggedSettings } from './ragged/settings.js';
 import { sequenceSettings, type InitialStates } from './sequences/settings.js';
 import { optionName } from './runtime-options.js';
 import { ANY_ROWS, isTrue, parameter } from './parameters.js';
@@ -73,6 +74,7 @@ export function engineSettings(
     ...(isFil(config) ? { inputs: [] } : {}),
     ...(isTrue(parameter(config, 'extended_v2')) ? { extendedV2: true } : {}),
     ...sequenceSettings(config, states),
+    ...raggedSettings(config),
     ...cacheSettings(config),
     ...(isDecoupled(config) ? { decoupled: true } : {}),
     ...limitSettings(config),
@@ -122,7 +124,8 @@ export function autoBatching(maxBatch: number): Partial<ModelSpec> {
 function batchSettings(config: TritonConfig, defaultMaxBatchSize: number): Partial<ModelSpec> {
   const max = read.int(config, 'max_batch_size');
   const batching = read.child(config, 'dynamic_batching');
-  const open = takesModelsTensors(config);
+  // The proof does not cover joined elements: only the configuration asks for ragged batches.
+  const open = takesModelsTensors(config) && !hasRagged(config);
   const extra = extraBatchSettings(config);
   const isWritten = config['max_batch_size'] !== undefined;
   if (max === 0 && open && !isWritten) {
@@ -346,7 +349,8 @@ function tensorSettings(
       const name = read.text(tensor, 'name');
       const own = list === 'output' ? labels.get(name) : undefined;
       const optional = list === 'input' && read.bool(tensor, 'optional');
-      return { name, ...tensorDims(tensor, config), labels: own ?? [], optional };
+      const ragged = list === 'input' && read.bool(tensor, 'allow_ragged_batch');
+      return { name, ...tensorDims(tensor, config), labels: own ?? [], optional, ragged };
     });
   const [inputs, outputs] = [overrides('input'), overrides('output')];
   return {
@@ -355,16 +359,24 @@ function tensorSettings(
   };
 }
 
-/** Tensors of a TensorRT engine. */
+/** Tensors of a TensorRT engine: ragged ones are flat there, and it also has computed inputs. */
 export function tensorRtOf(config: TritonConfig): TensorRtSpec {
+  const { batchInputs = [], batchOutputs = [] } = raggedSettings(config);
+  const scattered = new Set(batchOutputs.map((one) => one.output));
   const tensors = (list: string): readonly TensorRtTensor[] =>
     read.children(config, list).map((tensor) => {
       const { dims, modelDims } = tensorDims(tensor, config);
       const reshaped = read.child(tensor, 'reshape') !== undefined;
       const [name, type] = [read.text(tensor, 'name'), read.text(tensor, 'data_type')];
-      return { name, type, dims: reshaped ? modelDims : dims };
+      const isFlat = read.bool(tensor, 'allow_ragged_batch') || scattered.has(name);
+      return { name, type, dims: isFlat ? [-1] : reshaped ? modelDims : dims };
     });
-  return { inputs: tensors('input'), outputs: tensors('output') };
+  const computed = batchInputs.map(({ input, kind, datatype }) => ({
+    name: input,
+    type: `TYPE_${datatype}`,
+    dims: kind === 'itemshape' ? [-1, -1] : [-1],
+  }));
+  return { inputs: [...tensors('input'), ...computed], outputs: tensors('output') };
 }
 
 /**

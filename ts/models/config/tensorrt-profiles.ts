@@ -3,15 +3,21 @@
 // trt_profile_min_shapes and the like.
 import { read } from '../../protobuf/schema.js';
 import type { MessageValue } from '../../protobuf/schema.js';
+import { raggedSettings } from './ragged/settings.js';
 import type { TritonConfig } from './types.js';
 
-/** Inputs with dynamic dims after the batch dim; undefined if the configuration names no inputs. */
+/**
+ * Inputs whose shape is not determined by the batch size: those with dynamic dims after the batch
+ * dim, ragged and computed ones. undefined if the configuration names no inputs.
+ */
 export function openInputs(config: TritonConfig): readonly string[] | undefined {
   const inputs = read.children(config, 'input');
   if (inputs.length === 0) return undefined;
-  return inputs
-    .filter((input) => dimsOf(input).some((dim) => dim < 0))
+  const open = inputs
+    .filter((one) => read.bool(one, 'allow_ragged_batch') || dimsOf(one).some((dim) => dim < 0))
     .map((input) => read.text(input, 'name'));
+  const { batchInputs = [] } = raggedSettings(config);
+  return [...open, ...batchInputs.map(({ input }) => input)];
 }
 
 /**

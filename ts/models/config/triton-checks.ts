@@ -12,6 +12,7 @@ import { MODEL_CONFIG } from '../../protobuf/generated/model-config.js';
 import { echo, meant, visible } from '../../base/text.js';
 import { FIL_BACKEND, FIL_PARAMETER_RULES, filProblems } from './boosters/fil.js';
 import { ensembleNotes } from './ensembles/checks.js';
+import { raggedProblems } from './ragged/checks.js';
 import { sequenceProblems } from './sequences/checks.js';
 import { fieldNotes } from './field-notes.js';
 import { CHECKSUM_AGENT, agentsOf, checksumProblem } from './files/checksums.js';
@@ -76,7 +77,7 @@ export function checkTritonConfig(
   check.parameters();
   check.agents();
   check.ensemble(folderName);
-  check.sequences();
+  check.sequencesAndRagged();
   return check;
 }
 
@@ -289,8 +290,9 @@ class Check {
     }
   }
 
-  sequences(): void {
-    for (const { of, name, text, index } of sequenceProblems(this.#config)) {
+  sequencesAndRagged(): void {
+    const problems = [...sequenceProblems(this.#config), ...raggedProblems(this.#config)];
+    for (const { of, name, text, index } of problems) {
       this.#problem(of, name, text, index);
     }
   }

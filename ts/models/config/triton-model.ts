@@ -21,6 +21,7 @@ import { NULL_BACKEND, TENSORRT_BACKEND, TABULAR_BACKEND } from './triton-checks
 import { configTypeOf } from '../../model/datatype.js';
 import { ENSEMBLE_PLATFORM, TABULAR_PLATFORMS } from '../../model/platforms.js';
 import { isEnsemble } from './ensembles/steps.js';
+import { hasRagged } from './ragged/settings.js';
 import { hasSequences } from './sequences/settings.js';
 import { takesModelsTensors } from './triton-config.js';
 import type { TritonConfig } from './types.js';
@@ -218,7 +219,8 @@ function maxBatchSizeOf(
   auto: AutoComplete,
 ): number {
   const written = read.int(config, 'max_batch_size');
-  if (written > 0 || hasSequences(config) || !takesModelsTensors(config)) return written;
+  if (written > 0 || hasSequences(config) || hasRagged(config)) return written;
+  if (!takesModelsTensors(config)) return written;
   return loaded.inputsBatchable ? auto.maxBatchSize : 0;
 }
 

@@ -462,6 +462,7 @@ Result<ModelSpec> parse_model_spec(std::span<const uint8_t> bytes) {
   }
   read = read_ensemble(*from, spec);
   if (read.ok()) read = read_sequence(*from, spec);
+  if (read.ok()) read = read_ragged(*from, spec);
   if (read.ok()) read = read_graphs(*from, spec);
   if (!read.ok()) return std::move(read.error());
   return spec;

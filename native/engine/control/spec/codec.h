@@ -30,6 +30,8 @@ Result<ModelSpec> parse_model_spec(std::span<const uint8_t> bytes);
 // The parts of parse_model_spec(). Reads graphs, weights and states of `from` (graphs.cc); checks
 // that indices are within range.
 Status read_graphs(const fb::ModelSpec& from, ModelSpec& spec);
+// Reads batch inputs and batch outputs (ragged.cc). Call after the batch policy and the tensors.
+Status read_ragged(const fb::ModelSpec& from, ModelSpec& spec);
 // Errors: invalid_argument (a default that does not match its input's type).
 Result<Signature> read_signature(const fb::Signature& from);
 

@@ -234,22 +234,46 @@ test("the size of Triton's local cache", async () => {
 });
 
 test('settings of metrics', async () => {
-  const config = await parse(
-    'm',
-    '--metrics-config=counter_latencies=true',
-    '--metrics-config=summary_latencies=false',
-    '--metrics-config=histogram_latencies=false',
-    '--metrics-config=summary_quantiles=0.5:0.05',
-  );
-  assert.deepEqual(config.ignoredFlags, [
-    '--metrics-config histogram_latencies: they are always on',
-    '--metrics-config summary_quantiles: there are no summaries',
+  const metricsOf = async (
+    ...settings: readonly string[]
+  ): Promise<readonly [boolean, string, readonly string[]]> => {
+    const { metrics, ignoredFlags } = await parse(
+      'm',
+      ...settings.map((one) => `--metrics-config=${one}`),
+    );
+    return [metrics.latencyCounters, metrics.summaryQuantiles, ignoredFlags];
+  };
+  assert.deepEqual(await metricsOf(), [true, '', []]);
+  const off = ['counter_latencies=false', 'summary_latencies=false', 'histogram_latencies=false'];
+  assert.deepEqual(await metricsOf(...off, 'summary_quantiles=0.5:0.05'), [
+    false,
+    '',
+    [
+      '--metrics-config histogram_latencies: they are always on',
+      '--metrics-config summary_quantiles: no effect without summary_latencies=true',
+    ],
   ]);
+  assert.deepEqual(await metricsOf('counter_latencies=true', 'summary_latencies=true'), [
+    true,
+    '0.5,0.9,0.95,0.99,0.999',
+    [],
+  ]);
+  const quantiles = 'summary_quantiles=0:0.1,0.5:0.05,1.0:0.001';
+  assert.deepEqual(await metricsOf(quantiles, 'summary_latencies=1'), [true, '0,0.5,1.0', []]);
+  const cases: readonly (readonly [string, RegExp])[] = [
+    ['x=1', /^--metrics-config: expected SETTING=VALUE of counter_latencies, .*got "x=1"/],
+    ['summary_latencies=maybe', /^--metrics-config summary_latencies: expected true or false, got/],
+    ['summary_quantiles=0.5', /expected QUANTILE:ERROR,\.\.\. with numbers from 0 to 1, such as/],
+    ['summary_quantiles=1.5:0.1', /got "1.5:0.1"/],
+    ['summary_quantiles=0.5:0.1,', /got "0.5:0.1,"/],
+  ];
+  for (const [text, expected] of cases) {
+    assert.match(await refusal('m', `--metrics-config=${text}`), expected);
+  }
   assert.match(
-    await refusal('m', '--metrics-config=summary_latencies=true'),
-    /^--metrics-config summary_latencies: expected false, got "true"; not here yet: .*histogram_quantile/,
+    await refusal('m', '--metrics-summary-quantiles=0.5,2'),
+    /^--metrics-summary-quantiles: expected numbers from 0 to 1, such as 0.5,0.99, got "0.5,2"/,
   );
-  assert.match(await refusal('m', '--metrics-config=x=1'), /expected SETTING=VALUE of counter_lat/);
 });
 
 test("keys of the file that are other servers' flags are refused, without a guess", async () => {

@@ -46,8 +46,12 @@ test('max_batch_size without a batcher: the batch dim, and no larger request', (
   assert.deepEqual(settings(`max_batch_size: 8 ${TENSORS}`), {
     batchDim: true,
     batch: { ...OFF, rowsMax: 8, requestRowsMax: 8 },
-    inputs: [{ name: 'x', dims: [-1, 4], modelDims: [], labels: [], optional: false }],
-    outputs: [{ name: 'y', dims: [-1, -1], modelDims: [], labels: [], optional: false }],
+    inputs: [
+      { name: 'x', dims: [-1, 4], modelDims: [], labels: [], optional: false, ragged: false },
+    ],
+    outputs: [
+      { name: 'y', dims: [-1, -1], modelDims: [], labels: [], optional: false, ragged: false },
+    ],
   });
 });
 
@@ -55,8 +59,8 @@ test('no max_batch_size: dims are the whole shape', () => {
   assert.deepEqual(settings(TENSORS), {
     batchDim: false,
     batch: OFF,
-    inputs: [{ name: 'x', dims: [4], modelDims: [], labels: [], optional: false }],
-    outputs: [{ name: 'y', dims: [-1], modelDims: [], labels: [], optional: false }],
+    inputs: [{ name: 'x', dims: [4], modelDims: [], labels: [], optional: false, ragged: false }],
+    outputs: [{ name: 'y', dims: [-1], modelDims: [], labels: [], optional: false, ragged: false }],
   });
 });
 
@@ -332,10 +336,17 @@ test('reshapes and labels', () => {
     ]),
   );
   assert.deepEqual(inputs, [
-    { name: 'x', dims: [-1, 1], modelDims: [-1], labels: [], optional: false },
+    { name: 'x', dims: [-1, 1], modelDims: [-1], labels: [], optional: false, ragged: false },
   ]);
   assert.deepEqual(outputs, [
-    { name: 'y', dims: [-1, 2, 2], modelDims: [-1, 4], labels: ['cat', 'dog'], optional: false },
+    {
+      name: 'y',
+      dims: [-1, 2, 2],
+      modelDims: [-1, 4],
+      labels: ['cat', 'dog'],
+      optional: false,
+      ragged: false,
+    },
   ]);
 });
 

@@ -42,6 +42,8 @@ interface Read {
 type Samples = Readonly<Record<string, readonly [around: string, ...members: readonly string[]]>>;
 
 const TENSOR = 'name: "x" data_type: TYPE_FP32 dims: [ 3, 4, 5 ]';
+const COUNTS = 'target_name: "i" data_type: TYPE_INT32 source_input: "x"';
+const SCATTER = 'target_name: "x" source_input: "x"';
 const IO =
   'platform: "ensemble" input { name: "a" data_type: TYPE_FP32 dims: 1 } ' +
   'output { name: "b" data_type: TYPE_FP32 dims: 1 }';
@@ -65,8 +67,8 @@ const TRITON_SAMPLES: Samples = {
     'max_batch_size: 4',
     `input { ${TENSOR} }`,
     `output { ${TENSOR} }`,
-    'batch_input { kind: BATCH_ITEM_SHAPE }',
-    'batch_output { target_name: "y" }',
+    `batch_input { ${COUNTS} } input { ${TENSOR} }`,
+    `batch_output { ${SCATTER} } input { ${TENSOR} } output { ${TENSOR} }`,
     'optimization { graph { level: 1 } }',
     'dynamic_batching { }',
     'sequence_batching { }',
@@ -130,6 +132,19 @@ const TRITON_SAMPLES: Samples = {
     `label_filename: "l.txt" ${TENSOR}`,
     `is_shape_tensor: true ${TENSOR}`,
     `is_non_linear_format_io: true ${TENSOR}`,
+  ],
+  BatchInput: [
+    `input { ${TENSOR} } batch_input { @ }`,
+    `kind: BATCH_ITEM_SHAPE ${COUNTS}`,
+    COUNTS,
+    `data_type: TYPE_FP32 target_name: "i" source_input: "x"`,
+    `source_input: "x" target_name: "i" data_type: TYPE_INT32`,
+  ],
+  BatchOutput: [
+    `input { ${TENSOR} } output { ${TENSOR} } batch_output { @ }`,
+    SCATTER,
+    `kind: BATCH_SCATTER_WITH_INPUT_SHAPE ${SCATTER}`,
+    `source_input: "x" target_name: "x"`,
   ],
   ModelTensorReshape: [`input { ${TENSOR} reshape { @ } }`, 'shape: [ 12, 5 ]'],
   ModelOptimizationPolicy: [
@@ -457,13 +472,13 @@ test('in JSON, in a list, two of them', () => {
     JSON.stringify({
       instance_group: [{ host_policy: 'a' }, { name: 'g', rate_limiter: { priority: 1 } }],
       optimization: { cuda: { busy_wait_events: true }, eager_batching: false },
-      input: [{ name: 'x', data_type: 'TYPE_FP32', dims: [1], allow_ragged_batch: true }],
+      input: [{ name: 'x', data_type: 'TYPE_FP32', dims: [1], is_shape_tensor: true }],
     }),
     'j',
   );
   const places = (found: readonly ConfigProblem[]): readonly string[] =>
     found.map(({ place }) => place);
-  assert.deepEqual(places(problems), ['j: input[0].allow_ragged_batch']);
+  assert.deepEqual(places(problems), ['j: input[0].is_shape_tensor']);
   assert.deepEqual(places(warnings), [
     'j: instance_group[0].host_policy',
     'j: instance_group[1].rate_limiter',

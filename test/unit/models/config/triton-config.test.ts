@@ -288,28 +288,9 @@ test('fails a model for unsupported settings and names them', () => {
       'sequence_batching { iterative_sequence: true }',
       'iterative_sequence: a request that runs several times is',
     ],
-    ['batch_input { }', 'batch_input: ragged batches are'],
-    ['batch_output { }', 'batch_output: ragged batches are'],
     [
       'model_operations { op_library_filename: "a.so" }',
       'model_operations: custom operator libraries are',
-    ],
-    [
-      'input { name: "x" data_type: TYPE_FP32 dims: 1 allow_ragged_batch: true }',
-      'allow_ragged_batch: ragged batches are',
-    ],
-    [
-      'output { name: "x" data_type: TYPE_FP32 dims: 1 is_shape_tensor: true }',
-      'is_shape_tensor: shape tensors are',
-    ],
-    [
-      'input { name: "x" data_type: TYPE_FP32 dims: 1 is_non_linear_format_io: true }',
-      'is_non_linear_format_io: non-linear formats are',
-    ],
-    ['instance_group { passive: true }', 'passive: passive instances are'],
-    [
-      'instance_group { secondary_devices { device_id: 1 } }',
-      'secondary_devices: secondary devices are',
     ],
     [
       'instance_group [ { kind: KIND_GPU }, { kind: KIND_CPU } ]',
