@@ -1,8 +1,8 @@
 // Models of equal names in several repositories (--model-namespacing): each repository is a
 // namespace, called by its folder's name if that is unique, else by its path, which not every
 // client may see. A model whose name is unique keeps it. Others are called NAMESPACE::NAME, and the
-// plain name is that of a model without versions, which says so. The same happens to a folder that is
-// really called NAMESPACE::NAME when a model gets this name. Steps of ensembles look in their own
+// plain name is that of a model without versions, which says so. So is the name of a folder that is
+// really called NAMESPACE::NAME, when a model gets that name. Steps of ensembles look in their own
 // repository first. Pure except for what it remembers; control plane. Source: Triton's core,
 // model_repository_manager (ModelIdentifier, FindModelIdentifier, DependencyGraph).
 import { basename, dirname } from 'node:path';
