@@ -121,7 +121,8 @@ describe('the steps of an ensemble', () => {
     const titles = drawing.all('title').map(({ text }) => text);
     assert.ok(titles.includes('IN: read by step 2 (a) as x'), titles.join());
     assert.ok(titles.includes('OUT: written by step 1 (b) as y'), titles.join());
-    assert.equal(drawing.all('path').length, 4);
+    const wires = drawing.all('path').filter((one) => one.attributes.get('class') === 'wire');
+    assert.equal(wires.length, 4);
     graph.setStep(1, { state: 'v1 · ready', mood: 'ready', numbers: '3 requests' });
     graph.setStep(7, { state: '', mood: '', numbers: '' });
     assert.equal(

@@ -55,8 +55,8 @@ export class EnsembleView implements Structure {
     this.#graph = flow.steps.length > DRAWN_MAX ? undefined : graphOf(flow, name);
     this.#cells = flow.steps.map(() => ({
       state: h('td'),
-      requests: h('td.count'),
-      mean: h('td.count'),
+      requests: h('td.amount'),
+      mean: h('td.amount'),
     }));
     const table = this.#table();
     const graph = this.#graph && h('div.drawing', {}, this.#graph.element);

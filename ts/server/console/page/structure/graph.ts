@@ -6,6 +6,8 @@ import { layoutOf, type Box, type Wire } from './layout.js';
 
 /** Characters that fit in a box. */
 const NAME_MAX = 27;
+/** A page has one drawing at a time. */
+const ARROW = 'arrow';
 
 /** Texts of a step's box that change. */
 export interface StepTexts {
@@ -56,8 +58,20 @@ function wireOf(flow: Flow, wire: Wire): SVGElement {
   const own = links.filter((link) => link.tensor === tensor).map(({ name }) => name);
   const what = wire.isWritten ? 'written by' : 'read by';
   const said = `${tensor}: ${what} step ${wire.step + 1} (${step?.model ?? ''}) as ${own.join(', ')}`;
-  return svg('path', { class: 'wire', d: pathOf(wire) }, svg('title', {}, said));
+  const attributes = { class: 'wire', d: pathOf(wire), 'marker-end': `url(#${ARROW})` };
+  return svg('path', attributes, svg('title', {}, said));
 }
+
+/** The head of an arrow, which lines end with. */
+const arrowHead = (): SVGElement =>
+  svg(
+    'marker',
+    {
+      ...{ id: ARROW, viewBox: '0 0 8 8', refX: 7, refY: 4, orient: 'auto' },
+      ...{ markerWidth: 6, markerHeight: 6 },
+    },
+    svg('path', { class: 'head', d: 'M0 0L8 4L0 8z' }),
+  );
 
 /** The drawing in one sentence; the table of steps has the rest. */
 const titleOf = ({ steps, tensors, inputs, outputs }: Flow, name: string): string =>
@@ -91,7 +105,7 @@ export function graphOf(flow: Flow, name: string): Graph {
       r: 4,
     });
     const state = line(box, 3, 'state', '');
-    const numbers = line(box, 21, 'count', '');
+    const numbers = line(box, 21, 'amount', '');
     steps[box.index] = { dot, state, numbers };
     const label = line(box, -13, 'label', cut(`${box.index + 1}. ${model}`));
     const title = svg('title', {}, model);
@@ -104,6 +118,7 @@ export function graphOf(flow: Flow, name: string): Graph {
       ...{ width, height, viewBox: `0 0 ${width} ${height}` },
       ...{ role: 'img', 'aria-label': titleOf(flow, name) },
     },
+    svg('defs', {}, arrowHead()),
     ...wires.map((wire) => wireOf(flow, wire)),
     ...drawn,
   );

@@ -68,7 +68,11 @@ export class SequencesView implements Structure {
       ),
       svg(
         'svg',
-        { class: 'slots', viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: 'img', 'aria-label': said },
+        {
+          class: 'slots',
+          ...{ viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: 'none' },
+          ...{ role: 'img', 'aria-label': said },
+        },
         svg('title', {}, said),
         svg('rect', { class: 'free', x: 0, y: 0, width: WIDTH, height: HEIGHT, rx: 3 }),
         svg('rect', { class: 'used', x: 0, y: 0, width, height: HEIGHT, rx: 3 }),
