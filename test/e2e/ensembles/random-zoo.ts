@@ -11,8 +11,8 @@ import {
   type OnnxValue,
 } from '../../../ts/importers/onnx/builder.js';
 import { plusModel, put, putDelayModel } from '../support/operating.js';
-import type { Random } from '../support/random.js';
-import type { Datatype, Tensor, Tensors } from '../support/v2-tensors.js';
+import type { Random } from '../support/random/choices.js';
+import type { Datatype, Tensor, Tensors } from '../support/random/tensors.js';
 import { HALF, MODELS } from '../tensorflow/support.js';
 
 /** Kinds of tensors; the first dimension is the number of rows. */
@@ -208,7 +208,8 @@ export function randomEnsemble(
   name: string,
   zoo: readonly ZooModel[],
 ): RandomEnsemble {
-  const pool: Port[] = shuffled(INPUTS)
+  const readable = new Set(zoo.flatMap(({ inputs }) => inputs.map(({ kind }) => kind)));
+  const pool: Port[] = shuffled(INPUTS.filter((kind) => readable.has(kind)))
     .slice(0, 1 + below(3))
     .map((kind, at) => ({ name: `in${at}`, kind }));
   const given = new Set(pool.map((tensor) => tensor.name));

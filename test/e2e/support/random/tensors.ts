@@ -1,10 +1,15 @@
 // V2 requests with several tensors, over REST as JSON and over gRPC, and their outputs as plain
 // values, so that both can be compared. Test time only.
 import assert from 'node:assert/strict';
-import { decode, encode, messageTypes, type RawClient } from '../../unit/protocols/raw-client.js';
-import { infer } from './operating.js';
-import { jsonOf } from './raw-http.js';
-import type { ServalProcess } from './serval-process.js';
+import {
+  decode,
+  encode,
+  messageTypes,
+  type RawClient,
+} from '../../../unit/protocols/raw-client.js';
+import { infer } from '../operating.js';
+import { jsonOf } from '../raw-http.js';
+import type { ServalProcess } from '../serval-process.js';
 
 export type Datatype = 'FP32' | 'FP64' | 'INT64' | 'BYTES';
 
@@ -29,10 +34,18 @@ const CONTENTS: Readonly<Record<Datatype, string>> = {
   BYTES: 'bytes_contents',
 };
 
+/** JSON.stringify writes -0 as 0. */
+const jsonValue = (value: number | string): string =>
+  Object.is(value, -0) ? '-0.0' : JSON.stringify(value);
+
 export function restBody(inputs: Tensors, outputs?: readonly string[]): string {
-  const tensors = Object.entries(inputs).map(([name, tensor]) => ({ name, ...tensor }));
-  const wanted = outputs && { outputs: outputs.map((name) => ({ name })) };
-  return JSON.stringify({ inputs: tensors, ...wanted });
+  const tensors = Object.entries(inputs).map(([name, { datatype, shape, data }]) => {
+    const head = JSON.stringify({ name, datatype, shape }).slice(0, -1);
+    return `${head},"data":[${data.map(jsonValue).join()}]}`;
+  });
+  const wanted = outputs?.map((name) => ({ name }));
+  const more = wanted === undefined ? '' : `,"outputs":${JSON.stringify(wanted)}`;
+  return `{"inputs":[${tensors.join()}]${more}}`;
 }
 
 export function grpcMessage(model: string, inputs: Tensors, outputs?: readonly string[]): Buffer {

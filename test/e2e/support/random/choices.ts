@@ -1,7 +1,7 @@
 // Random choices of tests that try many cases: a seed that a failure prints and that the
 // environment can repeat (SERVAL_SEED=N), and clients that work off a list at once. Test time only.
 import type { TestContext } from 'node:test';
-import { generator } from './joining-zoo.js';
+import { generator } from '../joining-zoo.js';
 
 export interface Random {
   /** "SERVAL_SEED=N", for messages. */
