@@ -24,7 +24,7 @@ const types = messageTypes();
 const folders = new ModelFolders();
 after(() => folders.remove());
 
-/** sum = (3 before + x) mod 1009: every step and its place show. `start` is returned as filled in. */
+/** sum = (3 before + x) mod 1009: every step and its place show; `start` as it is filled in. */
 function orderModel(): OnnxModel {
   const number = (name: string) => ({ name, type: 'int64', shape: ['n', 1] }) as const;
   const constant = (name: string, value: number) =>
