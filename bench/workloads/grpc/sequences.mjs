@@ -1,7 +1,7 @@
 // An LSTM cell stepped by 64 sequences at once: the server keeps the states (implicit state of
-// Triton's sequence batcher) against calls without state, batched, whose clients carry it. The load
-// is a program in JavaScript, whose time for the larger messages is in the figure: the figure by CPU
-// time is that of the servers alone.
+// Triton's sequence batcher) against calls without state, batched, whose clients carry it. The
+// load is a program in JavaScript, whose time for the larger messages is in the figure: the figure
+// by CPU time is that of the servers alone.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { floatsOf } from '../../bodies.mjs';
