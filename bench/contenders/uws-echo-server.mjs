@@ -1,6 +1,6 @@
 // Reference server: uWebSockets.js that answers a POST with its body, at generate_stream as one
-// server-sent event, and does nothing else. A separate process with one thread that the caller pins.
-// Prints one ready line; ends with stdin.
+// server-sent event, and does nothing else. A separate process with one thread, which the caller
+// pins. Prints one ready line; ends with stdin.
 import { App, us_socket_local_port } from 'uWebSockets.js';
 
 const HOST = '127.0.0.1';

@@ -5,7 +5,8 @@
 //   sequence-client.mjs SPEC_FILE SECONDS
 //
 // SPEC_FILE is JSON: {host, port, model, keeps: whether the server keeps the state, connections,
-// sequences: number at once, steps: of each, width, state: elements of a step and of each state}. Prints one line of JSON as client.mjs does; a request is a step.
+// sequences: number at once, steps: of each, width and state: elements of a step, of each state}.
+// Prints one line of JSON as client.mjs does; a request is a step.
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:http2';
 import { grpcFrame } from './h2load.mjs';
