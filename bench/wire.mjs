@@ -2,10 +2,10 @@
 // benchmark needs. Pure. Source: grpc_predict_v2.proto of the V2 protocol.
 
 const FIELD = {
-  request: { modelName: 1, inputs: 5, outputs: 6, rawInputContents: 7 },
+  request: { modelName: 1, parameters: 4, inputs: 5, outputs: 6, rawInputContents: 7 },
   tensor: { name: 1, datatype: 2, shape: 3, parameters: 4 },
   requested: { name: 1, parameters: 2 },
-  parameter: { key: 1, value: 2, integer: 2, string: 3 },
+  parameter: { key: 1, value: 2, boolean: 1, integer: 2, string: 3 },
   register: { name: 1, key: 2, byteSize: 4 },
   response: { rawOutputContents: 6 },
 };
@@ -31,13 +31,16 @@ function varintField(number, value) {
   return Buffer.concat([varint(number * 8), varint(value)]);
 }
 
-/** Parameters as fields `number`; each is a string or a whole number. */
+function parameterValue(given) {
+  if (typeof given === 'boolean') return varintField(FIELD.parameter.boolean, Number(given));
+  if (typeof given === 'number') return varintField(FIELD.parameter.integer, given);
+  return bytesField(FIELD.parameter.string, Buffer.from(given));
+}
+
+/** Parameters as fields `number`; each is a string, a whole number or a boolean. */
 function parameterFields(number, parameters) {
   return Object.entries(parameters).map(([key, given]) => {
-    const value =
-      typeof given === 'number'
-        ? varintField(FIELD.parameter.integer, given)
-        : bytesField(FIELD.parameter.string, Buffer.from(given));
+    const value = parameterValue(given);
     return bytesField(
       number,
       Buffer.concat([
@@ -62,11 +65,15 @@ function inputTensor({ name, datatype, shape, parameters = {} }) {
   ]);
 }
 
-/** ModelInferRequest with raw inputs, each a tensor and its bytes; `outputs`: [] = the model's. */
-export function modelInferRequest(model, inputs, outputs = []) {
+/**
+ * ModelInferRequest with raw inputs, each a tensor and its bytes; `outputs`: [] = the model's;
+ * `parameters`: of the request.
+ */
+export function modelInferRequest(model, inputs, outputs = [], parameters = {}) {
   const requested = (name) => bytesField(FIELD.requested.name, Buffer.from(name));
   return Buffer.concat([
     bytesField(FIELD.request.modelName, Buffer.from(model)),
+    ...parameterFields(FIELD.request.parameters, parameters),
     ...inputs.map(({ tensor }) => bytesField(FIELD.request.inputs, inputTensor(tensor))),
     ...outputs.map((name) => bytesField(FIELD.request.outputs, requested(name))),
     ...inputs.map(({ bytes }) => bytesField(FIELD.request.rawInputContents, bytes)),

@@ -27,6 +27,15 @@ test('the HTTP echo returns small and large bodies', async (t) => {
   await assert.rejects(sendOnce(echo, { method: 'GET', path: '/' }), /404/);
 });
 
+test('the HTTP echo returns the body as an event at generate_stream', async (t) => {
+  const echo = await startUwsEcho(makeContext(t));
+  t.after(echo.stop);
+  const request = { ...post(Buffer.from('{}')), path: '/v2/models/m/generate_stream' };
+  const { headers, body } = await sendOnce(echo, request);
+  assert.equal(headers.get('content-type'), 'text/event-stream');
+  expectBytes('event', body, Buffer.from('data: {}\n\n'));
+});
+
 test('the gRPC echo returns the message', async (t) => {
   const echo = await startGrpcEcho(makeContext(t));
   t.after(echo.stop);

@@ -125,6 +125,20 @@ test('the protobuf fields are those of the V2 proto', () => {
     modelInferRequest('m', [{ tensor, bytes: Buffer.from([9]) }], ['y']).toString('hex'),
     '0a016d' + '2a0d' + '0a0178' + '120446503332' + '1a02ac02' + '3203' + '0a0179' + '3a0109',
   );
+  const parameters = { a: true, b: 300, c: 'z' };
+  assert.equal(
+    modelInferRequest('m', [], [], parameters).toString('hex'),
+    '0a016d' +
+      '2207' +
+      '0a0161' +
+      '12020801' +
+      '2208' +
+      '0a0162' +
+      '120310ac02' +
+      '2208' +
+      '0a0163' +
+      '12031a017a',
+  );
   const answer = Buffer.from('0a016d' + '0801' + '3202abcd' + '320101', 'hex');
   assert.deepEqual(
     rawOutputs(answer).map((bytes) => bytes.toString('hex')),

@@ -1,8 +1,8 @@
 // Takes docs/images/console-*.png and bench-*.png of the example models, after `make build models`
 // and scripts/ensure-tools.sh test (Chromium): node scripts/packaging/console-pictures.mjs
-// [console|bench]. Run by hand, when a page changes.
+// [console|steps|bench]. Run by hand, when a page changes.
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -26,8 +26,10 @@ const PORTS = [
   '127.0.0.1',
 ];
 
-async function startServer() {
-  const args = [join(root, 'bin', 'serval.mjs'), 'serve', join(root, 'examples', 'models')];
+const examples = join(root, 'examples', 'models');
+
+async function startServer(models = examples) {
+  const args = [join(root, 'bin', 'serval.mjs'), 'serve', models];
   const child = spawn(process.execPath, [...args, ...PORTS], {
     stdio: ['ignore', 'pipe', 'ignore'],
   });
@@ -83,6 +85,65 @@ async function consolePictures(browser) {
     await metrics.screenshot({ path: join(images, 'console-metrics.png') });
   } finally {
     child.kill('SIGTERM');
+  }
+}
+
+/** A repository with an ensemble of three steps: y = half(x) + half(half(x)). */
+function writeSteps(folder) {
+  const half = 'half_plus_three';
+  cpSync(join(examples, half), join(folder, half), { recursive: true });
+  const port = (name) => ({ name, type: 'float', shape: ['batch'] });
+  const sum = encodeModel({
+    graph: {
+      name: 'sum',
+      inputs: [port('a'), port('b')],
+      outputs: [port('sum')],
+      initializers: [],
+      nodes: [{ op: 'Add', inputs: ['a', 'b'], outputs: ['sum'] }],
+    },
+  });
+  mkdirSync(join(folder, 'sum', '1'), { recursive: true });
+  writeFileSync(join(folder, 'sum', '1', 'model.onnx'), sum);
+  mkdirSync(join(folder, 'halves', '1'), { recursive: true });
+  const step = (model, reads, writes) => {
+    const map = (name, tensors) =>
+      Object.entries(tensors).map(([key, value]) => `${name} { key: "${key}" value: "${value}" }`);
+    const maps = [...map('input_map', reads), ...map('output_map', writes)].join(' ');
+    return `step { model_name: "${model}" model_version: -1 ${maps} }`;
+  };
+  const steps = [
+    step(half, { x: 'x' }, { y: 'once' }),
+    step(half, { x: 'once' }, { y: 'twice' }),
+    step('sum', { a: 'once', b: 'twice' }, { sum: 'y' }),
+  ];
+  writeFileSync(
+    join(folder, 'halves', 'config.pbtxt'),
+    `platform: "ensemble"
+input { name: "x" data_type: TYPE_FP32 dims: [ -1 ] }
+output { name: "y" data_type: TYPE_FP32 dims: [ -1 ] }
+ensemble_scheduling { ${steps.join('\n')} }
+`,
+  );
+}
+
+async function stepsPicture(browser) {
+  const folder = mkdtempSync(join(tmpdir(), 'serval-pictures-'));
+  writeSteps(folder);
+  const { child, url } = await startServer(folder);
+  try {
+    const inputs = [{ name: 'x', datatype: 'FP32', shape: [3], data: [1, 2, 5] }];
+    const body = JSON.stringify({ inputs });
+    for (let i = 0; i < 500; i += 1) {
+      await (await fetch(`${url}v2/models/halves/infer`, { method: 'POST', body })).text();
+    }
+    const page = await open(browser, url, 'halves', 'Overview', 'light');
+    await page.locator('.flow', { hasText: '500 requests' }).waitFor();
+    // The whole part fits without scrolling.
+    await page.setViewportSize({ ...VIEWPORT, height: 1000 });
+    await page.locator('.structure').screenshot({ path: join(images, 'console-steps.png') });
+  } finally {
+    child.kill('SIGTERM');
+    rmSync(folder, { recursive: true });
   }
 }
 
@@ -156,8 +217,10 @@ const browser = await chromium.launch({
 });
 try {
   mkdirSync(images, { recursive: true });
-  if (wanted !== 'bench') await consolePictures(browser);
-  if (wanted !== 'console') await benchPictures(browser);
+  const parts = { console: consolePictures, steps: stepsPicture, bench: benchPictures };
+  for (const [name, take] of Object.entries(parts)) {
+    if (wanted === undefined || wanted === name) await take(browser);
+  }
 } finally {
   await browser.close();
 }

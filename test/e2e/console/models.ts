@@ -31,3 +31,61 @@ export function manyModels(folders: ModelFolders, count: number): string {
   }
   return repository;
 }
+
+/** sum = a + b, FP32 [batch]. */
+export function twoModel(): OnnxModel {
+  const port = (name: string) => ({ name, type: 'float', shape: ['batch'] }) as const;
+  return {
+    graph: {
+      name: 'add',
+      inputs: [port('a'), port('b')],
+      outputs: [port('sum')],
+      initializers: [],
+      nodes: [{ op: 'Add', inputs: ['a', 'b'], outputs: ['sum'] }],
+    },
+  };
+}
+
+/** OUT = (IN + 1 + 1) + (IN + 1 + 10): four steps, of which two read the same tensor. */
+export function diamondConfig(): string {
+  const plus = (model: string, from: string, to: string): string =>
+    `step { model_name: "${model}" model_version: -1 input_map { key: "x" value: "${from}" }
+      output_map { key: "y" value: "${to}" } }`;
+  return `platform: "ensemble"
+input { name: "IN" data_type: TYPE_FP32 dims: [ -1 ] }
+output { name: "OUT" data_type: TYPE_FP32 dims: [ -1 ] }
+ensemble_scheduling {
+  ${plus('plus_one', 'IN', 'first')}
+  ${plus('plus_one', 'first', 'left')}
+  ${plus('plus_ten', 'first', 'right')}
+  step { model_name: "add" model_version: -1
+    input_map { key: "a" value: "left" } input_map { key: "b" value: "right" }
+    output_map { key: "sum" value: "OUT" } }
+}`;
+}
+
+/** sum = before + x, FP32 [batch, 1]. */
+export function sumModel(): OnnxModel {
+  const port = (name: string) => ({ name, type: 'float', shape: ['batch', 1] }) as const;
+  return {
+    graph: {
+      name: 'running_sum',
+      inputs: [port('before'), port('x')],
+      outputs: [port('sum')],
+      initializers: [],
+      nodes: [{ op: 'Add', inputs: ['before', 'x'], outputs: ['sum'] }],
+    },
+  };
+}
+
+/** Two slots; `before` is the sequence's last sum. */
+export function sumConfig(): string {
+  return `max_batch_size: 4
+input { name: "x" data_type: TYPE_FP32 dims: 1 }
+output { name: "sum" data_type: TYPE_FP32 dims: 1 }
+sequence_batching {
+  oldest { max_candidate_sequences: 2 }
+  max_sequence_idle_microseconds: 30000000
+  state { input_name: "before" output_name: "sum" data_type: TYPE_FP32 dims: 1 }
+}`;
+}

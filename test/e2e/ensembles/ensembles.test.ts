@@ -184,9 +184,11 @@ describe('an ensemble', () => {
 
 describe('an ensemble by explicit calls', () => {
   let server: ServalProcess;
+  let repository: string;
   before(async () => {
+    repository = chainRepository('explicit');
     server = await startServer([
-      ...['--model-repository', chainRepository('explicit')],
+      ...['--model-repository', repository],
       ...['--model-control-mode', 'explicit'],
     ]);
   });
@@ -207,6 +209,26 @@ describe('an ensemble by explicit calls', () => {
     await control(server, '/v2/repository/models/plus1/load');
     await until('back', async () => (await states()).get('chain') === 'READY');
     assert.deepEqual(await values(server, 'chain', 5), [16]);
+  });
+
+  it('is replaced with all ensembles in a row when the innermost step is', async () => {
+    const inner = `step { model_name: "INNER" model_version: -1 input_map { key: "IN" value: "IN" }
+      output_map { key: "OUT" value: "OUT" } }`;
+    for (let i = 0; i < 8; i += 1) {
+      const of = i === 0 ? 'chain' : `row${i - 1}`;
+      putEnsemble(repository, `row${i}`, [inner.replace('INNER', of)]);
+    }
+    await control(server, '/v2/repository/models/row7/load');
+    assert.deepEqual(await values(server, 'row7', 5), [16]);
+    put(join(repository, 'plus1', '2', 'model.onnx'), plusModel(2));
+    await control(server, '/v2/repository/models/plus1/load');
+    await until('the new step', async () => (await values(server, 'row7', 5))[0] === 17);
+    const old = async (): Promise<boolean> =>
+      (await index(server)).some(({ state }) => state === 'UNLOADING');
+    await until('the old ones are unloaded', async () => !(await old()));
+    for (let i = 7; i >= 0; i -= 1) {
+      await control(server, `/v2/repository/models/row${i}/unload`);
+    }
   });
 
   it('takes its steps with it', async () => {

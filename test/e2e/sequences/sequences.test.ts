@@ -7,7 +7,8 @@ import { after, before, describe, it } from 'node:test';
 import { encodeModel, floatBytes, type OnnxModel } from '../../../ts/importers/onnx/builder.js';
 import { decode, encode, messageTypes, RawClient } from '../../unit/protocols/raw-client.js';
 import { ModelFolders } from '../support/model-folders.js';
-import { control, infer, metric, predict, put } from '../support/operating.js';
+import { control, index, infer, logLines, metric, predict, put } from '../support/operating.js';
+import { until } from '../support/polling.js';
 import { errorOf, exchange, jsonOf } from '../support/raw-http.js';
 import { startServer, type ServalProcess } from '../support/serval-process.js';
 
@@ -51,6 +52,13 @@ sequence_batching {
   control_input { name: "CORRID" control { kind: CONTROL_SEQUENCE_CORRID data_type: TYPE_INT64 } }
   state { input_name: "before" output_name: "sum" data_type: TYPE_FP32 dims: 1 ${initial} }
 }`;
+
+/** An ensemble of a model with sequences. */
+const WHOLE = `platform: "ensemble"
+input { name: "IN" data_type: TYPE_FP32 dims: [ -1, 1 ] }
+output { name: "OUT" data_type: TYPE_FP32 dims: [ -1, 1 ] }
+ensemble_scheduling { step { model_name: "direct" model_version: -1
+  input_map { key: "x" value: "IN" } output_map { key: "sum" value: "OUT" } } }`;
 
 interface Step {
   readonly id: number | string;
@@ -102,8 +110,18 @@ describe('sequences', () => {
       put(join(repository, name, 'config.pbtxt'), config);
     }
     put(join(repository, 'ten', 'initial_state', 'ten'), floatBytes([10]));
+    put(join(repository, 'own_process', '1', 'model.onnx'), model);
+    put(
+      join(repository, 'own_process', 'config.pbtxt'),
+      `${configOf('oldest { max_candidate_sequences: 3 }')}
+      response_cache { enable: true }
+      parameters { key: "isolation" value { string_value: "process" } }`,
+    );
+    put(join(repository, 'whole', '1', '.keep'), '');
+    put(join(repository, 'whole', 'config.pbtxt'), WHOLE);
     server = await startServer([
       ...['--model-repository', repository, '--model-control-mode=explicit', '--load-model=*'],
+      ...['--cache-config=local,size=1048576', '--strict-readiness=false', '--log-format=json'],
     ]);
     grpc = new RawClient(server.grpcPort);
   });
@@ -213,6 +231,43 @@ describe('sequences', () => {
     const v1 = await predict(server, 'direct', '{"instances":[[1]]}');
     assert.notEqual(v1.status, 200);
     assert.match(v1.body.toString(), /sequence_id/);
+  });
+
+  it('keeps the states of a model in its own process, also when that ends', async () => {
+    assert.deepEqual((await step('own_process', { id: 1, x: 5, start: true }))[0], 5);
+    assert.deepEqual((await step('own_process', { id: 1, x: 7 }))[0], 12);
+    const processId = (): Promise<number> => metric(server, 'serval_isolated_pid');
+    const first = await processId();
+    process.kill(first, 'SIGKILL');
+    await until('the new process', async () => ![0, first].includes(await processId()));
+    assert.deepEqual((await step('own_process', { id: 1, x: 1, end: true }))[0], 13);
+  });
+
+  it('is no step of an ensemble, and its responses are not cached', async () => {
+    const whole = (await index(server)).find(({ name }) => name === 'whole');
+    assert.match(whole?.reason ?? '', /has sequences, and the steps of an ensemble have no/);
+    const told = logLines(server).filter(({ model }) => model === 'own_process');
+    assert.match(
+      JSON.stringify(told),
+      /cached responses: a run of the model changes the results of later runs/,
+    );
+  });
+
+  it("refuses TensorFlow Serving's calls, which name no sequence", async () => {
+    const reply = await grpc.unary(
+      '/tensorflow.serving.PredictionService/Predict',
+      encode(types, 'tensorflow.serving.PredictRequest', {
+        model_spec: { name: 'direct' },
+        inputs: [
+          {
+            key: 'x',
+            value: { dtype: 1, tensor_shape: { dim: [{ size: 1 }, { size: 1 }] }, float_val: [1] },
+          },
+        ],
+      }),
+    );
+    assert.equal(reply.code, 12, reply.details);
+    assert.match(reply.details, /sequence_id/);
   });
 
   it('ends the sequences of a version that is loaded again', async () => {

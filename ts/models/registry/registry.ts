@@ -70,6 +70,8 @@ export class Registry {
   #isDue = false;
   /** Unloads that begin after the due snapshot is published and acknowledged. */
   #unloadsDue: LifecycleAction[] = [];
+  /** Unloads that begin when no ensemble holds the version. */
+  #unloadsHeld: readonly LifecycleAction[] = [];
   readonly #ensembles: Ensembles;
   /** The argument of the last reconcile(). */
   #desired: Wanted = { models: new Map(), versions: new Map() };
@@ -328,6 +330,21 @@ export class Registry {
     if (change.demand !== undefined) this.#onDemand?.serve(id, change);
     this.#isDue = true;
     this.#pump(false);
+    this.#beginUnloads(this.#unloadsHeld);
+  }
+
+  /**
+   * Begins unloads of versions that no ensemble holds; the others begin after those of the
+   * ensembles. The engine has a few threads for unloads, and each waits until nothing holds its
+   * version: steps must not take the threads that their ensembles need.
+   */
+  #beginUnloads(ids: readonly LifecycleAction[]): void {
+    if (ids.length === 0) return;
+    const steps = this.#ensembles.heldSteps();
+    const isHeld = (id: LifecycleAction): boolean =>
+      steps.has(this.#servables.find(id)?.loaded?.handle ?? -1);
+    this.#unloadsHeld = ids.filter(isHeld);
+    for (const id of ids) if (!isHeld(id)) void this.#move(id, 'unload');
   }
 
   /** One timer for the next load retry. */
@@ -369,6 +386,6 @@ export class Registry {
       faults: this.#faults,
       strictReadiness: this.#strictReadiness,
     });
-    for (const id of unloads) void this.#move(id, 'unload');
+    this.#beginUnloads([...this.#unloadsHeld, ...unloads]);
   }
 }

@@ -31,6 +31,10 @@ export class FakeElement {
     };
   }
 
+  set textContent(text: string) {
+    this.children.splice(0, this.children.length, text);
+  }
+
   get text(): string {
     return this.children.map((one) => (typeof one === 'string' ? one : one.text)).join('');
   }

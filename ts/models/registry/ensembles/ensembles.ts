@@ -55,6 +55,15 @@ export class Ensembles {
     return [...all];
   }
 
+  /** Handles of the steps of loaded ensembles, and of those that are being loaded or unloaded. */
+  heldSteps(): ReadonlySet<number> {
+    const all = [...this.#tracked].flatMap((name) => this.#servables.of(name));
+    const holders = all.filter((one) => isHeld(one) && one.state !== 'START');
+    return new Set(
+      holders.flatMap(({ desired }) => desired.spec.ensemble?.map(({ handle }) => handle) ?? []),
+    );
+  }
+
   /**
    * The desired state with the present bindings of ensembles. The same object as `desired` if there
    * are none; else its maps change with rebind().

@@ -69,10 +69,11 @@ export class DesiredModels {
 
   /** `available`: the versions of a model that serve now. */
   decide(seen: Seen, available: (name: string) => readonly string[]): Desired {
-    const problems = seen.places.flatMap((place) => place.problems);
     const named = this.#config.control.namespacing
       ? this.#namespaces.of(seen.found, seen.repositories)
       : undefined;
+    const clashes = named?.problems ?? [];
+    const problems = [...seen.places.flatMap((place) => place.problems), ...clashes];
     const found = distinctModels(named?.models ?? seen.found, problems);
     const wanted = found.filter((one) => this.#explicit.isWanted(one.name, isFromRepository(one)));
     const models = wanted.map((one) => {
@@ -98,7 +99,7 @@ export class DesiredModels {
       models: [...models, ...ambiguous],
       faults,
       problems: [...listed, ...names.flatMap((one) => one.faults), ...faults, ...own],
-      grave: new Set([...faults, ...unserved.flatMap((one) => one.problems)]),
+      grave: new Set([...faults, ...clashes, ...unserved.flatMap((one) => one.problems)]),
       elsewhere: new Set(loaded.map((one) => one.config.problem)),
       notes,
     };

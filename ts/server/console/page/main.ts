@@ -203,6 +203,7 @@ class Console {
         return this.#refresh();
       },
       (chosen) => this.#go(name, chosen),
+      () => this.#models,
     );
     replace(this.#main, this.#view.element);
   }

@@ -1,10 +1,11 @@
-// One model: what it is, its versions with their states and reasons, its signatures, loading and
-// unloading, and the tabs for requests and metrics. The browser's thread.
+// One model: what it is, its versions with their states and reasons, its structure, its signatures,
+// loading and unloading, and the tabs for requests and metrics. The browser's thread.
 import { CallError, openWithKey, part, post } from './api.js';
 import { h, replace, tabRow, type Child } from './dom.js';
 import { MetricsView } from './metrics/view.js';
 import { modelFacts, typeText, type ModelEntry, type ModelFacts } from './models.js';
 import { Editor } from './request/editor.js';
+import { StructureView } from './structure/view.js';
 import type { SignatureInfo, TensorInfo } from '../../../model/snapshot.js';
 
 export type ModelTab = 'overview' | 'request' | 'metrics';
@@ -94,6 +95,7 @@ export class ModelView {
   #tab: ModelTab;
   readonly #changed: () => Promise<void>;
   readonly #moved: (tab: ModelTab) => void;
+  readonly #models: () => readonly ModelEntry[];
   readonly #note = h('div.changes');
   readonly #head = h('div');
   readonly #body = h('div.tab-body', { role: 'tabpanel' });
@@ -102,18 +104,24 @@ export class ModelView {
   #factsOf = '';
   #editor: Editor | undefined;
   #metrics: MetricsView | undefined;
+  #structure: StructureView | undefined;
+  #isOver = false;
 
-  /** `changed`: a call has changed the server; settles when the list is fresh. */
+  /**
+   * `changed`: a call has changed the server; settles when the list is fresh. `models`: the list.
+   */
   constructor(
     model: ModelEntry,
     tab: ModelTab,
     changed: () => Promise<void>,
     moved: (tab: ModelTab) => void,
+    models: () => readonly ModelEntry[],
   ) {
     this.#model = model;
     this.#tab = tab;
     this.#changed = changed;
     this.#moved = moved;
+    this.#models = models;
     replace(this.element, this.#head, this.#body);
     this.#drawHead();
     void this.#drawBody();
@@ -125,6 +133,7 @@ export class ModelView {
 
   /** Applies a model's entry of a reloaded list. */
   update(model: ModelEntry): void {
+    this.#structure?.update();
     const same = JSON.stringify(model) === JSON.stringify(this.#model);
     this.#model = model;
     if (same) return;
@@ -140,8 +149,19 @@ export class ModelView {
   }
 
   close(): void {
+    this.#isOver = true;
+    this.#stopMetrics();
+    this.#stopStructure();
+  }
+
+  #stopMetrics(): void {
     this.#metrics?.close();
     this.#metrics = undefined;
+  }
+
+  #stopStructure(): void {
+    this.#structure?.close();
+    this.#structure = undefined;
   }
 
   #drawHead(): void {
@@ -192,6 +212,7 @@ export class ModelView {
     if (this.#facts === undefined || this.#factsOf !== version) {
       this.#factsOf = version;
       this.#facts = modelFacts(this.name, version);
+      this.#stopStructure();
       this.#editor = undefined;
     }
     return this.#facts;
@@ -199,7 +220,8 @@ export class ModelView {
 
   async #drawBody(): Promise<void> {
     const tab = this.#tab;
-    if (tab !== 'metrics') this.close();
+    if (tab !== 'metrics') this.#stopMetrics();
+    if (tab !== 'overview') this.#stopStructure();
     if (tab === 'metrics') {
       this.#metrics ??= new MetricsView(this.name);
       replace(this.#body, this.#metrics.element);
@@ -208,6 +230,7 @@ export class ModelView {
     const { default_version: version } = this.#model;
     const top: Child[] = tab === 'overview' ? [versionRows(this.#model)] : [];
     if (version === undefined) {
+      this.#stopStructure();
       replace(
         this.#body,
         ...top,
@@ -217,13 +240,15 @@ export class ModelView {
     }
     try {
       const facts = await this.#readFacts(version);
-      if (tab !== this.#tab) return;
+      if (tab !== this.#tab || this.#isOver) return;
       if (tab === 'request') {
         this.#editor ??= new Editor(this.#model, facts);
         if (this.#body.firstChild !== this.#editor.element)
           replace(this.#body, this.#editor.element);
       } else {
-        replace(this.#body, ...top, ...facts.signatures.map(signatureView), this.#links());
+        this.#structure ??= new StructureView(this.name, facts, this.#models);
+        const { element } = this.#structure;
+        replace(this.#body, ...top, element, ...facts.signatures.map(signatureView), this.#links());
       }
     } catch (error) {
       this.#facts = undefined;

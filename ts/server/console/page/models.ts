@@ -3,6 +3,7 @@ import { DEFAULT_SIGNATURE } from '../../../base/signatures.js';
 import { DATA_TYPES, type Dtype } from '../../../model/datatype.js';
 import type { Datatype, SignatureInfo, TensorInfo } from '../../../model/snapshot.js';
 import { getJson, part, post } from './api.js';
+import type { ModelConfig } from './structure/flow.js';
 
 export interface VersionEntry {
   readonly version: string;
@@ -81,6 +82,8 @@ export interface ModelFacts {
   readonly isTable: boolean;
   /** The default one first. */
   readonly signatures: readonly SignatureInfo[];
+  /** undefined: it is served without one. */
+  readonly config: ModelConfig | undefined;
 }
 
 interface V2Tensor extends Pick<TensorInfo, 'name' | 'datatype' | 'shape'> {
@@ -164,9 +167,10 @@ function together(v2: V2Metadata['inputs'], v1: readonly TensorInfo[]): TensorIn
 /** Reads the facts of the version that answers by default, or of a given one. */
 export async function modelFacts(name: string, version: string): Promise<ModelFacts> {
   const of = `/models/${part(name)}/versions/${part(version)}`;
-  const [v2, v1] = await Promise.all([
+  const [v2, v1, config] = await Promise.all([
     getJson<V2Metadata>(`/v2${of}`),
     getJson<V1Metadata>(`/v1${of}/metadata`).catch(() => undefined),
+    getJson<ModelConfig>(`/v2${of}/config`).catch(() => undefined),
   ]);
   const all = Object.entries(v1?.metadata.signature_def.signature_def ?? {})
     .filter(([signature]) => !INTERNAL.test(signature))
@@ -182,7 +186,18 @@ export async function modelFacts(name: string, version: string): Promise<ModelFa
     platform: v2.platform,
     isTable: TABULAR_PLATFORM.test(v2.platform),
     signatures: [main, ...all.filter((one) => one !== first)],
+    config,
   };
+}
+
+/** The types of a model's outputs, by name. `version`: "" = the one that answers by default. */
+export async function outputTypes(
+  name: string,
+  version: string,
+): Promise<ReadonlyMap<string, string>> {
+  const of = version === '' ? '' : `/versions/${part(version)}`;
+  const { outputs } = await getJson<V2Metadata>(`/v2/models/${part(name)}${of}`);
+  return new Map(together(outputs, []).map((tensor) => [tensor.name, typeText(tensor)]));
 }
 
 /** "FP32[batch, 4]". */

@@ -63,6 +63,19 @@ async function loaded(of: Setup, models: readonly DesiredModel[]): Promise<reado
   return handles;
 }
 
+const unloading = ({ engine }: Setup): readonly number[] =>
+  engine.unloads.map(({ handle }) => handle);
+
+/** Ends all unloads, those that begin later included; returns the handles in their order. */
+async function endUnloads(of: Setup): Promise<readonly number[]> {
+  const ended: number[] = [];
+  for (let [next] = unloading(of); next !== undefined; [next] = unloading(of)) {
+    ended.push(next);
+    await of.engine.finishUnload();
+  }
+  return ended;
+}
+
 /** Handles of the steps that the ensemble's pending load names. */
 function stepHandles({ engine }: Setup, index = 0): readonly number[] {
   return engine.loads[index]?.spec.ensemble?.map(({ handle }) => handle) ?? [];
@@ -117,19 +130,12 @@ test('a new version of a step: the new binding serves before the old one goes', 
   await settle();
   const newA = await of.engine.finishLoad();
   assert.deepEqual(stepHandles(of), [newA]);
-  assert.deepEqual(
-    of.engine.unloads.map(({ handle }) => handle),
-    [a],
-  );
+  assert.deepEqual(unloading(of), [], 'the ensemble holds the old step');
   assert.equal(of.registry.snapshot.models['e']?.versions[0]?.handle, e, 'no gap');
   const newE = await of.engine.finishLoad();
-  assert.deepEqual(
-    of.engine.unloads.map(({ handle }) => handle),
-    [a, e],
-  );
+  assert.deepEqual(unloading(of), [e]);
   assert.equal(of.registry.snapshot.models['e']?.versions[0]?.handle, newE);
-  await of.engine.finishUnload();
-  await of.engine.finishUnload();
+  assert.deepEqual(await endUnloads(of), [e, a]);
   await changed;
   assert.equal(of.states(), 'a/2:AVAILABLE a/1:END e/1:AVAILABLE');
 });
@@ -178,12 +184,7 @@ test('an ensemble goes with its step, and comes back with it', async () => {
   const [oldA, oldE] = await loaded(of, [e, a]);
   const gone = of.registry.reconcile([e]);
   await settle();
-  assert.deepEqual(
-    of.engine.unloads.map(({ handle }) => handle),
-    [oldA, oldE],
-  );
-  await of.engine.finishUnload();
-  await of.engine.finishUnload();
+  assert.deepEqual(await endUnloads(of), [oldE, oldA]);
   await gone;
   assert.equal(of.states(), 'e/1:END');
   assert.equal(of.why('e'), "step 1 needs model 'a', which is not loaded");
@@ -200,8 +201,7 @@ test('ensembles of ensembles load in their order, and go together', async () => 
   assert.deepEqual(of.engine.events, ['load a/1', 'load b/1', 'load c/1']);
   const gone = of.registry.reconcile(all.slice(0, 2));
   await settle();
-  assert.deepEqual(of.engine.unloads.map(({ handle }) => handle).sort(), [a, b, c]);
-  for (let i = 0; i < 3; i++) await of.engine.finishUnload();
+  assert.deepEqual(await endUnloads(of), [c, b, a]);
   await gone;
   assert.equal(
     of.why('c'),
@@ -227,6 +227,24 @@ test('a new version of the innermost step binds every ensemble above it again', 
   assert.ok(b !== undefined && b > a);
 });
 
+test('of ten ensembles in a row, each is unloaded before its step, whatever else is', async () => {
+  const of = setup();
+  const names = Array.from({ length: 10 }, (_, i) => `e${i}`);
+  const all = names.map((name, i) => ensemble(name, [i === 0 ? 'a' : `e${i - 1}`]));
+  const old = await loaded(of, [...all, desired('a', ['1']), desired('other', ['1'])]);
+  const [a, other, ...ensembles] = old;
+  const changed = of.registry.reconcile([...all, desired('a', ['2'])]);
+  await settle();
+  while (of.engine.loads.length > 0) await of.engine.finishLoad();
+  assert.deepEqual(unloading(of), [other, ensembles.at(-1)], 'the engine has few threads');
+  assert.deepEqual(await endUnloads(of), [other, ...[...ensembles].reverse(), a]);
+  await changed;
+  for (const name of names) {
+    const { state } = of.registry.snapshot.models[name]?.versions[0] ?? {};
+    assert.equal(state, 'AVAILABLE', name);
+  }
+});
+
 test('a cycle of ensembles is a problem that names them', async () => {
   const of = setup();
   await loaded(of, [
@@ -249,11 +267,7 @@ test('with transition resource the ensemble goes first, then the step', async ()
   const changed = of.registry.reconcile([e, desired('a', ['2'])]);
   await settle();
   assert.equal(of.engine.loads.length, 0);
-  assert.deepEqual(of.engine.unloads.map(({ handle }) => handle).sort(), [a, oldE]);
-  // The engine ends the unload of a step after that of the ensemble.
-  of.engine.unloads.reverse();
-  await of.engine.finishUnload();
-  await of.engine.finishUnload();
+  assert.deepEqual(await endUnloads(of), [oldE, a]);
   const newA = await of.engine.finishLoad();
   assert.deepEqual(stepHandles(of), [newA]);
   await of.engine.finishLoad();
@@ -269,13 +283,9 @@ test('an ensemble that does not fit the new step goes, so that the old step can'
   await settle();
   await of.engine.finishLoad();
   await of.engine.failLoad('step 1: x has another type');
-  assert.deepEqual(
-    of.engine.unloads.map(({ handle }) => handle),
-    [a, oldE],
-  );
+  assert.deepEqual(unloading(of), [oldE]);
   await of.engine.failLoad('step 1: x has another type');
-  await of.engine.finishUnload();
-  await of.engine.finishUnload();
+  assert.deepEqual(await endUnloads(of), [oldE, a]);
   await changed;
   assert.equal(of.states(), 'a/2:AVAILABLE a/1:END e/1:END');
   assert.equal(of.why('e'), 'step 1: x has another type');

@@ -65,6 +65,41 @@ test("a model that is no repository's keeps its plain name beside them", () => {
   assert.deepEqual(namesOf(desired), ['m/1', 'one::m/1', 'two::m/1']);
 });
 
+test('a folder named like a generated name is refused with that model; both are named', () => {
+  const decide = deciding();
+  const all = [at('one', 'm'), at('two', 'm'), at('three', 'one::m'), at('three', 'n')];
+  const desired = decide(all);
+  assert.deepEqual(namesOf(desired), ['n/1', 'two::m/1', 'm/0', 'one::m/0']);
+  const stand = desired.models.find(({ name }) => name === 'one::m');
+  const reason =
+    'the name is that of /one/m (by its namespace) and of /three/one::m (its own name): ' +
+    'rename one of them';
+  assert.equal(stand?.problem, reason);
+  assert.deepEqual(desired.problems, [`model 'one::m': ${reason}`]);
+  assert.ok(desired.grave.has(`model 'one::m': ${reason}`));
+  assert.equal(sameDesired(desired, decide(all)), true);
+  const renamed = decide([at('one', 'm'), at('two', 'm'), at('three', 'n')]);
+  assert.deepEqual(namesOf(renamed), ['n/1', 'one::m/1', 'two::m/1', 'm/0']);
+});
+
+test('a folder of such a name is served while no model gets that name', () => {
+  const desired = deciding()([at('one', 'm'), at('three', 'one::m')]);
+  assert.deepEqual(namesOf(desired), ['m/1', 'one::m/1']);
+  assert.deepEqual(desired.problems, []);
+});
+
+test('two generated names that are equal are refused', () => {
+  const desired = deciding()([
+    ...[at('a', 'b::m'), at('c', 'b::m')],
+    ...[at('a::b', 'm'), at('d', 'm')],
+  ]);
+  assert.deepEqual(namesOf(desired), ['c::b::m/1', 'd::m/1', 'b::m/0', 'm/0', 'a::b::m/0']);
+  assert.match(
+    desired.problems.join(),
+    /is that of \/a\/b::m \(by its namespace\) and of \/a::b\/m \(by its namespace\)/,
+  );
+});
+
 test('off: the first is served', () => {
   const desired = deciding(false)([at('one', 'm'), at('two', 'm')]);
   assert.deepEqual(namesOf(desired), ['m/1']);
