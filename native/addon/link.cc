@@ -197,6 +197,7 @@ void Link::drain(napi_value callback, napi_async_context context) {
     words[kRingBytes] = static_cast<uint32_t>(request.response.size());
     words[kRingJsonBytes] = static_cast<uint32_t>(request.json_bytes_out);
     words[kRingGeneration] = generation_of(request);
+    words[kRingLoadWaitMs] = static_cast<uint32_t>(request.load_wait_ms());
   }
   napi_value receiver = nullptr;
   napi_value argument = nullptr;

@@ -29,6 +29,7 @@ inline constexpr auto kRingSlot = static_cast<size_t>(fb::RingWord::Slot);
 inline constexpr auto kRingBytes = static_cast<size_t>(fb::RingWord::Bytes);
 inline constexpr auto kRingJsonBytes = static_cast<size_t>(fb::RingWord::JsonBytes);
 inline constexpr auto kRingGeneration = static_cast<size_t>(fb::RingWord::Generation);
+inline constexpr auto kRingLoadWaitMs = static_cast<size_t>(fb::RingWord::LoadWaitMs);
 inline constexpr auto kRingWords = static_cast<size_t>(fb::RingWord::Words);
 inline constexpr size_t kCompletionsPerWake = 64;
 inline constexpr size_t kLinkWords = kWordRing + kCompletionsPerWake * kRingWords;

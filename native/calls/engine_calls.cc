@@ -134,7 +134,7 @@ void EngineCalls::infer_streamed(Call& call, Received message) {
 void EngineCalls::answer(Call& call, Request& out, ErrorCode code) {
   call.word = 0;
   if (code == ErrorCode::Ok) {
-    if (out.load_wait_ns != 0) call.add_initial_metadata(kLoadWaitHeader, load_wait(out));
+    if (out.load_wait_ns != 0) call.add_initial_metadata(kLoadWaitHeader, std::to_string(out.load_wait_ms()));
     if (call.send(out.response)) call.finish({});
   } else if (code == ErrorCode::LimitReached) {
     fail(call, code, text_of(out.response.bytes().subspan(out.json_bytes_out)));

@@ -5,23 +5,17 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/clock.h"
 #include "calls/bridge.h"
 #include "engine/lane/lane.h"
 #include "transport/call.h"
 
 namespace serval {
 
-// The response header of a request that waited for its model's load, and its value, in whole
-// milliseconds, at least 1. In lower case, as gRPC's metadata is.
+// The response header with Request::load_wait_ms(), if that is not 0.
 inline constexpr std::string_view kLoadWaitHeader = "serval-load-wait-ms";
-inline std::string load_wait(const Request& request) {
-  return std::to_string((request.load_wait_ns + kNsPerMs - 1) / kNsPerMs);
-}
 
 class LaneCalls {
  protected:

@@ -178,7 +178,7 @@ void RestCalls::answer(HttpRequest& request, Inference& asked, Request& out, Err
   }
   asked.json_bytes_out = asked.protocol == Protocol::V2Rest ? out.json_bytes_out : 0;
   if (out.load_wait_ns != 0) [[unlikely]]
-    asked.answer_lines += std::string(kLoadWaitHeader) + ": " + load_wait(out) + "\r\n";
+    asked.answer_lines += std::string(kLoadWaitHeader) + ": " + std::to_string(out.load_wait_ms()) + "\r\n";
   if (asked.codings.answer.has_value()) pack(request, asked, out.response);
   else send_body(request, asked, out.response, {});
 }

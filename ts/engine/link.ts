@@ -30,6 +30,7 @@ const RING_SLOT = RingWord.Slot;
 const RING_BYTES = RingWord.Bytes;
 const RING_JSON_BYTES = RingWord.JsonBytes;
 const RING_GENERATION = RingWord.Generation;
+const RING_LOAD_WAIT_MS = RingWord.LoadWaitMs;
 const RING_WORDS = RingWord.Words;
 
 const CACHED_VIEWS = 1024;
@@ -49,6 +50,8 @@ export interface CompletionTarget {
   complete(code: number, body: Buffer, jsonBytes: number): void;
   /** Called before complete() for a traced request, with the traceparent of its answer. */
   traced?(parent: string): void;
+  /** Called before complete() for a request that waited for its model's load. */
+  waited?(loadMs: number): void;
 }
 
 /** The calls of a link that submit and end requests. */
@@ -326,7 +329,9 @@ export class EngineLink {
       target.ticket = 0;
       this.#givenTicket = ticket;
       this.#givenSlot = slot;
+      const loadMs = block[at + RING_LOAD_WAIT_MS] ?? 0;
       try {
+        if (loadMs !== 0) target.waited?.(loadMs);
         target.complete(code, body, block[at + RING_JSON_BYTES] ?? 0);
       } catch (error) {
         this.report(error); // a bug in one target must not affect the other answers of this wake-up

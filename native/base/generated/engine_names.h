@@ -508,12 +508,13 @@ enum class RingWord : uint8_t {
   Bytes = 3,
   JsonBytes = 4,
   Generation = 5,
-  Words = 6,
+  LoadWaitMs = 6,
+  Words = 7,
   MIN = Ticket,
   MAX = Words
 };
 
-inline const RingWord (&EnumValuesRingWord())[7] {
+inline const RingWord (&EnumValuesRingWord())[8] {
   static const RingWord values[] = {
     RingWord::Ticket,
     RingWord::Code,
@@ -521,19 +522,21 @@ inline const RingWord (&EnumValuesRingWord())[7] {
     RingWord::Bytes,
     RingWord::JsonBytes,
     RingWord::Generation,
+    RingWord::LoadWaitMs,
     RingWord::Words
   };
   return values;
 }
 
 inline const char * const *EnumNamesRingWord() {
-  static const char * const names[8] = {
+  static const char * const names[9] = {
     "Ticket",
     "Code",
     "Slot",
     "Bytes",
     "JsonBytes",
     "Generation",
+    "LoadWaitMs",
     "Words",
     nullptr
   };

@@ -79,6 +79,8 @@ struct Request {
   const uint8_t* response_mapped = nullptr;
   size_t response_mapped_bytes = 0;
 
+  // Rounded up; 0: it did not wait.
+  uint64_t load_wait_ms() const { return (load_wait_ns + kNsPerMs - 1) / kNsPerMs; }
   size_t held_bytes() const { return body.base_bytes() + response.base_bytes(); }
   std::span<const uint8_t> bytes() const {
     return pinned.data() != nullptr ? pinned : body.bytes();

@@ -157,8 +157,10 @@ export enum RingWord {
   Bytes = 3,
   JsonBytes = 4,
   Generation = 5,
+  /** how long it waited for its model's load, rounded up; 0: it did not */
+  LoadWaitMs = 6,
   /** per completion */
-  Words = 6,
+  Words = 7,
 }
 
 /** The naming scheme of metrics(). */

@@ -89,8 +89,16 @@ export class InferState implements CompletionTarget {
   }
 
   traced(parent: string): void {
+    this.#add('traceparent', parent);
+  }
+
+  waited(loadMs: number): void {
+    this.#add('serval-load-wait-ms', String(loadMs));
+  }
+
+  #add(header: string, value: string): void {
     const { exchange } = this;
-    exchange.added = [...(exchange.added ?? []), 'traceparent', parent];
+    exchange.added = [...(exchange.added ?? []), header, value];
   }
 
   complete(code: number, body: Buffer, jsonBytes: number): void {
