@@ -12,5 +12,6 @@ std::span<const StageKind> layer_kinds();      // layers.cc
 std::span<const StageKind> cluster_kinds();    // clusters.cc
 std::span<const StageKind> recommend_kinds();  // recommend.cc
 std::span<const StageKind> topic_kinds();      // topics.cc
+std::span<const StageKind> contribution_kinds();  // contributions.cc
 
 }  // namespace serval::tabular

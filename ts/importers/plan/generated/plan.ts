@@ -110,6 +110,13 @@ export interface Zone {
   readonly offsets: Int32Array;
 }
 
+/** The values of one field in the rows that a model's explanations are relative to. Texts of a String field; else numbers. NaN in `reals`: the value is missing. */
+export interface BackgroundField {
+  readonly column: number;
+  readonly reals: Float64Array;
+  readonly texts?: readonly string[];
+}
+
 export interface Plan {
   /** "spark", "mleap", "pmml", "xgboost", "lightgbm" */
   readonly format: string;
@@ -131,4 +138,6 @@ export interface Plan {
   readonly version: number;
   /** A request may send all fields as one tensor [rows, fields], in their order (boosters). */
   readonly matrix?: boolean;
+  /** Rows that explanations are relative to; other fields are missing in them. */
+  readonly background?: readonly BackgroundField[];
 }
