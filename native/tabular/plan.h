@@ -12,6 +12,10 @@
 #include "tabular/mapped_file.h"
 #include "tabular/stage.h"
 
+namespace serval::plan {
+struct Plan;
+}
+
 namespace serval::tabular {
 
 class Plan {

@@ -100,7 +100,8 @@ std::string InterventionalShap::measure(size_t tree) {
 
 // One tree, one row and one background row.
 struct InterventionalShap::Walk {
-  enum Side : uint8_t { kBoth, kOwn, kOther };  // the row whose way a player goes
+  // The row whose way a player goes.
+  static constexpr double kBoth = 0, kOwn = 1, kOther = 2;
 
   const InterventionalShap& shap;
   const Forest& forest;
@@ -109,7 +110,7 @@ struct InterventionalShap::Walk {
   double factor;
   size_t width;
   double* values;
-  double* sides;  // by player: Side
+  double* sides;  // by player
   size_t own = 0, other = 0;
   bool has_result = true;
 
@@ -158,7 +159,7 @@ struct InterventionalShap::Walk {
 bool InterventionalShap::add(const double* row, double* values, double* scratch) const {
   const Forest& forest = shared_->forest;
   double* sides = scratch + scratch_ - player_count_;
-  std::fill_n(sides, player_count_, double{Walk::kBoth});
+  std::fill_n(sides, player_count_, Walk::kBoth);
   for (size_t at = 0; at < background_.size(); at += forest.stride()) {
     for (size_t tree = 0; tree < forest.tree_count(); ++tree) {
       Walk walk{*this,          forest,        row,    background_.data() + at,
