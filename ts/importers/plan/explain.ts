@@ -67,6 +67,18 @@ const noCovers = (what: string): string =>
   NO_BACKGROUND;
 const NO_MEANS = `the model's file does not say the means of the features, ${NO_BACKGROUND}`;
 
+export type AnyExplanation = Explanation | LinearExplanation;
+
+/** The number of features, which have the Shapley values. */
+export const featureCount = (given: AnyExplanation): number =>
+  'forests' in given ? given.features : given.coefficients.length / given.intercepts.length;
+
+/** Adds the outputs of a model of trees or of a linear model. */
+export function addAnyExplanation(builder: PlanBuilder, given: AnyExplanation): void {
+  if ('forests' in given) addExplanation(builder, given);
+  else addLinearExplanation(builder, given);
+}
+
 /** Adds the outputs. Does nothing if there are no forests. */
 export function addExplanation(builder: PlanBuilder, explanation: Explanation): void {
   const { forests } = explanation;

@@ -4,7 +4,7 @@ import { type ModelFiles, openModelFiles } from '../plan/archive/index.js';
 import { PlanBuilder } from '../plan/builder.js';
 import type { Plan } from '../plan/generated/plan.js';
 import type { TabularSettings } from '../plan/imported.js';
-import { addExplanation, addLinearExplanation } from '../plan/explain.js';
+import { addAnyExplanation } from '../plan/explain.js';
 import { featureNames } from './frame/features.js';
 import { type ElementKind, Fields } from './frame/fields.js';
 import type { Frame, Lowering } from './frame/frame.js';
@@ -98,7 +98,6 @@ interface Run {
 function explain(builder: PlanBuilder, result: Result): Frame | undefined {
   const { explained } = 'explained' in result ? result : {};
   if (explained === undefined) return undefined;
-  if ('forests' in explained.by) addExplanation(builder, explained.by);
-  else addLinearExplanation(builder, explained.by);
+  addAnyExplanation(builder, explained.by);
   return explained.frame;
 }

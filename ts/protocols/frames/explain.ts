@@ -69,8 +69,8 @@ function explained(
   if (seen.table?.extra.includes(SHAP_VALUES) === true) return seen;
   throw new ServalError(
     ErrorCode.InvalidArgument,
-    `model '${name.slice(0, ECHOED_MAX)}' cannot be explained: only models of decision trees can ` +
-      `(they have the output '${SHAP_VALUES}')`,
+    `model '${name.slice(0, ECHOED_MAX)}' cannot be explained: only models of decision trees and ` +
+      `linear models can (they have the output '${SHAP_VALUES}')`,
   );
 }
 

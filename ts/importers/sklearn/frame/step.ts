@@ -1,6 +1,6 @@
 // Inputs and results of lowering an estimator. Importer's worker thread; plain data.
 import type { Column } from '../../plan/builder.js';
-import type { Explanation, LinearExplanation } from '../../plan/explain.js';
+import type { AnyExplanation } from '../../plan/explain.js';
 import type { Item } from '../read/item.js';
 import type { Frame, Lowering } from './frame.js';
 import type { Labels } from './labels.js';
@@ -24,7 +24,7 @@ export interface Scores {
 /** How a model's scores are made of the elements of a frame. */
 export interface Explained {
   readonly frame: Frame;
-  readonly by: Explanation | LinearExplanation;
+  readonly by: AnyExplanation;
 }
 
 export interface Transformed {

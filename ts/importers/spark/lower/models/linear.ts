@@ -33,6 +33,20 @@ const vector = (table: Table, name: string): Float64Array =>
   vectorCell(table.column([name])[0], name);
 const number = (table: Table, name: string): number => numberCell(table.column([name])[0], name);
 
+/** Explains the sums of a linear model. `mirror`: a negative score before the only one. */
+function explainSums(
+  stage: Stage,
+  coefficients: Float64Array,
+  intercepts: Float64Array,
+  mirror = false,
+): void {
+  const { column: vector, attributes } = stage.input('featuresCol', VECTOR, 'features');
+  const both = (values: Float64Array): Float64Array =>
+    mirror ? Float64Array.of(...values.map((value) => -value), ...values) : values;
+  const sums = { coefficients: both(coefficients), intercepts: both(intercepts) };
+  stage.explains({ features: { vector }, ...sums }, attributes);
+}
+
 const lowerLogisticRegression: Lower = async (stage) => {
   const { coefficients, intercepts, multinomial, size } = logistic(await stage.folder.table());
   const classes = multinomial ? intercepts.length : 2;
@@ -49,6 +63,7 @@ const lowerLogisticRegression: Lower = async (stage) => {
     },
     stage.place,
   );
+  explainSums(stage, coefficients, intercepts, !multinomial);
 };
 
 /** Since 2.1 a matrix; 2.0 had models of two classes only. */
@@ -81,6 +96,7 @@ const lowerLinearSvc: Lower = async (stage) => {
     { features, raw, prediction, coefficients, intercept, threshold },
     stage.place,
   );
+  explainSums(stage, coefficients, Float64Array.of(intercept), true);
 };
 
 const lowerLinearRegression: Lower = async (stage) => {
@@ -89,6 +105,7 @@ const lowerLinearRegression: Lower = async (stage) => {
   const intercept = number(table, 'intercept');
   const columns = regressionColumns(stage, coefficients.length);
   linearRegression(stage.plan, { ...columns, coefficients, intercept }, stage.place);
+  explainSums(stage, coefficients, Float64Array.of(intercept));
 };
 
 const lowerGlm: Lower = async (stage) => {
@@ -108,6 +125,8 @@ const lowerGlm: Lower = async (stage) => {
     { features, offset, prediction, linkPrediction, coefficients, intercept, ...function_ },
     stage.place,
   );
+  // An offset is no feature, and no part of the intercept.
+  if (offset === undefined) explainSums(stage, coefficients, Float64Array.of(intercept));
 };
 
 const CANONICAL: Readonly<Record<Exclude<GlmFamily, 'tweedie'>, GlmLink>> = {
