@@ -30,15 +30,11 @@ export async function readBackground(path: string): Promise<CsvTable> {
  */
 export function withBackground(plan: Plan, { header, rows }: CsvTable, path: string): Plan {
   const bad = (what: string): Error => modelInvalid(path, `background set: ${what}`);
-  const explained = plan.outputs.filter(
-    ({ name, extra }) => extra === true && (name === SHAP_VALUES || name === EXPECTED_VALUE),
-  );
-  if (explained.length === 0) throw bad(`the model has no output '${SHAP_VALUES}'`);
+  const wanted = explainedFields(plan);
+  if (wanted === undefined) throw bad(`the model has no output '${SHAP_VALUES}'`);
   if (rows.length < 1 || rows.length > BACKGROUND_ROWS_MAX) {
     throw bad(`expected 1 to ${BACKGROUND_ROWS_MAX} rows, got ${rows.length}`);
   }
-  const needed = neededColumns(plan, explained);
-  const wanted = plan.fields.filter(({ column = 0 }) => needed.has(column));
   const absent = wanted.filter(
     ({ name, optional }) => optional !== true && !header.includes(name),
   );
@@ -53,6 +49,16 @@ export function withBackground(plan: Plan, { header, rows }: CsvTable, path: str
     return { column: field.column ?? 0, ...valuesOf(field, cells, bad) };
   });
   return { ...plan, background };
+}
+
+/** The fields that Shapley values need; undefined: the plan has no such values. */
+export function explainedFields(plan: Plan): readonly Plan['fields'][number][] | undefined {
+  const explained = plan.outputs.filter(
+    ({ name, extra }) => extra === true && (name === SHAP_VALUES || name === EXPECTED_VALUE),
+  );
+  if (explained.length === 0) return undefined;
+  const needed = neededColumns(plan, explained);
+  return plan.fields.filter(({ column = 0 }) => needed.has(column));
 }
 
 const REALS: readonly Field['type'][] = ['float', 'double'];

@@ -182,7 +182,7 @@ function uncoveredOf({ forests, coversName }: Explanation): string | undefined {
     if (covers === undefined) return noCovers(coversName);
     const wrong = covers.find((cover) => !(cover >= 0 && cover < Number.POSITIVE_INFINITY));
     if (wrong !== undefined) {
-      return `the cover of a leaf (${coversName}) is ${wrong}: expected a finite number from 0`;
+      return `the cover of a leaf is ${wrong}: expected a finite number from 0 (${coversName})`;
     }
   }
   return undefined;

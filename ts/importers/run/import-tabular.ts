@@ -15,7 +15,7 @@ import {
   type ImportedFormat,
   type TabularSettings,
 } from '../plan/imported.js';
-import { readBackground, withBackground } from '../plan/background.js';
+import { explainedFields, readBackground, withBackground } from '../plan/background.js';
 import { applySchema, readSchema } from '../plan/schema.js';
 import type { Verification } from '../plan/verification.js';
 import { boosterAt, foreignFile } from './foreign-files.js';
@@ -73,7 +73,15 @@ export async function importTabular(
     warnings: [...warnings, ...fitted.warnings, ...unusedSettings(format, request)],
     ...(verification === undefined ? {} : { verification }),
     ...(features === undefined ? {} : { features }),
+    ...explainedBy(made),
   };
+}
+
+/** The fields that Shapley values need, if there are such values and they do not need all. */
+function explainedBy(plan: Plan): Pick<ImportedTabular, 'explained'> {
+  const fields = explainedFields(plan);
+  if (fields === undefined || fields.length === plan.fields.length) return {};
+  return { explained: fields.map(({ name }) => name) };
 }
 
 async function lower(
