@@ -32,6 +32,7 @@ const FILES: Readonly<Record<string, Buffer>> = {
 
 // Background sets, and a model that predicts nothing.
 const MORE: Record<string, Buffer | string> = {
+  'empty/config.pbtxt': 'platform: "spark_pipelinemodel"',
   'spark/rows.csv': 'a,b\n0,2\n2,4\n',
   'spark/config.pbtxt':
     'platform: "spark_pipelinemodel" ' +
