@@ -9,7 +9,7 @@
 namespace serval::tabular {
 
 // Plans of another version are refused.
-inline constexpr uint32_t kPlanVersion = 0xea6b98b3;
+inline constexpr uint32_t kPlanVersion = 0x8d20f259;
 
 }  // namespace serval::tabular
 
@@ -196,9 +196,10 @@ inline constexpr FlagAttribute vector{{"vector", false}};
 inline constexpr IntegerAttribute vector_size{{"vector_size", false}, -1};
 inline constexpr FlagAttribute has_values{{"has_values", false}};
 inline constexpr FlagAttribute has_leaf{{"has_leaf", false}};
+inline constexpr FlagAttribute explained{{"explained", false}};
 inline constexpr IntegersAttribute category_counts{{"category_counts", false}};
 inline constexpr TextsAttribute categories{{"categories", false}};
-inline constexpr Attribute kAttributes[] = {{"feature", true}, {"threshold", true}, {"left", true}, {"right", true}, {"test", false}, {"missing", false}, {"roots", true}, {"leaves", true}, {"width", true}, {"set_offsets", false}, {"set_members", false}, {"weights", false}, {"sum", true}, {"base", false}, {"round_to_float", false}, {"nan_is_largest", false}, {"float_sums", false}, {"skip_no_answer", false}, {"vector", false}, {"vector_size", false}, {"has_values", false}, {"has_leaf", false}, {"category_counts", false}, {"categories", false}};
+inline constexpr Attribute kAttributes[] = {{"feature", true}, {"threshold", true}, {"left", true}, {"right", true}, {"test", false}, {"missing", false}, {"roots", true}, {"leaves", true}, {"width", true}, {"set_offsets", false}, {"set_members", false}, {"weights", false}, {"sum", true}, {"base", false}, {"round_to_float", false}, {"nan_is_largest", false}, {"float_sums", false}, {"skip_no_answer", false}, {"vector", false}, {"vector_size", false}, {"has_values", false}, {"has_leaf", false}, {"explained", false}, {"category_counts", false}, {"categories", false}};
 inline constexpr KindRule kind{"forest", kAttributes};
 }  // namespace forest
 

@@ -165,7 +165,8 @@ async function ofTree(one: Classifier): Promise<Explained> {
   const { trees } = await treesOf(node.bundle, model, width, shares);
   const values = node.builder.column('shares', 'vector');
   const size = stated(model);
-  return explained(addTrees(node.builder, { trees, features, values }, size, node.place), size);
+  const op = { trees, features, values, explained: true };
+  return explained(addTrees(node.builder, op, size, node.place), size);
 }
 
 function shares(counts: readonly number[]): readonly number[] {

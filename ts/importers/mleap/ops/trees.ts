@@ -49,6 +49,7 @@ export function addTrees(
     readonly values: Column;
     readonly weights?: Float64Array;
     readonly sum?: ForestSum;
+    readonly explained?: boolean;
   },
   size: number | undefined,
   place: string,
@@ -77,6 +78,7 @@ export function addTrees(
         }),
     ...(weights === undefined ? {} : { weights }),
     ...(sum === undefined ? {} : { sum }),
+    ...(op.explained === true ? { explained: true } : {}),
   };
   addForest(builder, options, place);
   return { options, column: values };

@@ -185,6 +185,8 @@ export interface ForestAttributes {
   readonly has_values?: boolean | undefined;
   /** the last output is the leaf of each tree */
   readonly has_leaf?: boolean | undefined;
+  /** only explanations read the trees: the stage runs for requests that need its outputs */
+  readonly explained?: boolean | undefined;
   /** pairs of a text feature and its count of categories */
   readonly category_counts?: Int32Array | undefined;
   /** the categories of all text features, in order */
