@@ -135,13 +135,29 @@ Status refuse_failures(Run& run, const Column& column) {
   return {};
 }
 
+// Vectors of one size. false: the numbers do not divide into rows.
+bool fill_vectors(Column& column, const flatbuffers::Vector<double>& reals, uint32_t rows) {
+  if (reals.size() % rows != 0) return false;
+  column.reset(Type::Vector, rows);
+  const uint32_t size = reals.size() / rows;
+  for (uint32_t row = 0; row < rows; ++row) {
+    column.start_row(row);
+    column.reals.insert(column.reals.end(), reals.data() + row * size,
+                        reals.data() + (row + 1) * size);
+    column.end_row();
+  }
+  return true;
+}
+
 // Fills a field's column. false: its parts do not fit each other, or no field has the column.
 bool fill_background(Frame& frame, const plan::BackgroundField& from,
                      const std::vector<uint32_t>& fields) {
   if (std::find(fields.begin(), fields.end(), from.column()) == fields.end()) return false;
   Column& column = frame.columns[from.column()];
   const auto* texts = from.texts();
-  if (from.reals() == nullptr || from.reals()->size() != frame.rows) return false;
+  if (from.reals() == nullptr || from.rows() != frame.rows) return false;
+  if (column.type == Type::Vector) return fill_vectors(column, *from.reals(), frame.rows);
+  if (from.reals()->size() != frame.rows) return false;
   if (texts != nullptr && texts->size() != frame.rows) return false;
   column.reset(texts != nullptr ? Type::String : column.type, frame.rows);
   const Storage storage = storage_of(column.type);
@@ -229,8 +245,7 @@ Result<bool> Plan::read_from(std::span<const uint8_t> bytes, const std::string& 
 // Runs the stages that those on request need over the plan's background rows, and shows them these.
 Status Plan::read_background(const plan::Plan& plan) {
   if (plan.background() == nullptr || plan.background()->size() == 0) return {};
-  const auto* first = plan.background()->Get(0)->reals();
-  const uint32_t count = first == nullptr ? 0 : first->size();
+  const uint32_t count = plan.background()->Get(0)->rows();
   if (count == 0) return invalid_argument("there are none");
   Frame frame(dictionary_, column_count_);
   frame.begin(count);

@@ -1077,11 +1077,15 @@ struct BackgroundField FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef BackgroundFieldBuilder Builder;
   enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
     VT_COLUMN = 4,
-    VT_REALS = 6,
-    VT_TEXTS = 8
+    VT_ROWS = 6,
+    VT_REALS = 8,
+    VT_TEXTS = 10
   };
   uint32_t column() const {
     return GetField<uint32_t>(VT_COLUMN, 0);
+  }
+  uint32_t rows() const {
+    return GetField<uint32_t>(VT_ROWS, 0);
   }
   const flatbuffers::Vector<double> *reals() const {
     return GetPointer<const flatbuffers::Vector<double> *>(VT_REALS);
@@ -1092,6 +1096,7 @@ struct BackgroundField FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint32_t>(verifier, VT_COLUMN, 4) &&
+           VerifyField<uint32_t>(verifier, VT_ROWS, 4) &&
            VerifyOffset(verifier, VT_REALS) &&
            verifier.VerifyVector(reals()) &&
            VerifyOffset(verifier, VT_TEXTS) &&
@@ -1107,6 +1112,9 @@ struct BackgroundFieldBuilder {
   flatbuffers::uoffset_t start_;
   void add_column(uint32_t column) {
     fbb_.AddElement<uint32_t>(BackgroundField::VT_COLUMN, column, 0);
+  }
+  void add_rows(uint32_t rows) {
+    fbb_.AddElement<uint32_t>(BackgroundField::VT_ROWS, rows, 0);
   }
   void add_reals(flatbuffers::Offset<flatbuffers::Vector<double>> reals) {
     fbb_.AddOffset(BackgroundField::VT_REALS, reals);
@@ -1128,11 +1136,13 @@ struct BackgroundFieldBuilder {
 inline flatbuffers::Offset<BackgroundField> CreateBackgroundField(
     flatbuffers::FlatBufferBuilder &_fbb,
     uint32_t column = 0,
+    uint32_t rows = 0,
     flatbuffers::Offset<flatbuffers::Vector<double>> reals = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> texts = 0) {
   BackgroundFieldBuilder builder_(_fbb);
   builder_.add_texts(texts);
   builder_.add_reals(reals);
+  builder_.add_rows(rows);
   builder_.add_column(column);
   return builder_.Finish();
 }
@@ -1140,6 +1150,7 @@ inline flatbuffers::Offset<BackgroundField> CreateBackgroundField(
 inline flatbuffers::Offset<BackgroundField> CreateBackgroundFieldDirect(
     flatbuffers::FlatBufferBuilder &_fbb,
     uint32_t column = 0,
+    uint32_t rows = 0,
     const std::vector<double> *reals = nullptr,
     const std::vector<flatbuffers::Offset<flatbuffers::String>> *texts = nullptr) {
   auto reals__ = reals ? _fbb.CreateVector<double>(*reals) : 0;
@@ -1147,6 +1158,7 @@ inline flatbuffers::Offset<BackgroundField> CreateBackgroundFieldDirect(
   return serval::plan::CreateBackgroundField(
       _fbb,
       column,
+      rows,
       reals__,
       texts__);
 }

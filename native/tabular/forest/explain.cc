@@ -105,7 +105,7 @@ class ForestShapStage final : public Stage {
     std::once_flag once;
     std::vector<ForestShap> shaps;
     std::vector<InterventionalShap> relative;  // instead of shaps: relative to background rows
-    std::vector<double> expected;  // by score
+    std::vector<double> expected;              // by score
     std::string fault;
     size_t stride = 0, walk = 0;  // the most of any forest
   };
@@ -188,7 +188,8 @@ Status ForestShapStage::learn(Run& run, Rows rows) {
   uint64_t nodes = 0;
   for (const auto& forest : forests_) nodes += forest->forest.node_count();
   if (nodes * rows.count > InterventionalShap::kNodesMax) {
-    return invalid_argument(place_ + ": expected at most " + std::to_string(InterventionalShap::kNodesMax) +
+    return invalid_argument(place_ + ": expected at most " +
+                            std::to_string(InterventionalShap::kNodesMax) +
                             " background rows times nodes of the trees, got " +
                             std::to_string(rows.count) + " times " + std::to_string(nodes));
   }

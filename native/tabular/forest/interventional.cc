@@ -41,7 +41,8 @@ std::string InterventionalShap::build(const SharedForest& shared,
     forest.walk_trees(background.data() + row * forest.stride(), leaves.data());
     for (size_t tree = 0; tree < leaves.size(); ++tree) {
       if (leaves[tree] < 0) return "a tree has no result for background row " + std::to_string(row);
-      const double* values = shared.leaves.data() + static_cast<size_t>(leaves[tree]) * shared.width;
+      const double* values =
+          shared.leaves.data() + static_cast<size_t>(leaves[tree]) * shared.width;
       for (size_t k = 0; k < shared.width; ++k) expected_[k] += factors_[tree] * values[k];
     }
   }
@@ -162,7 +163,7 @@ bool InterventionalShap::add(const double* row, double* values, double* scratch)
   std::fill_n(sides, player_count_, Walk::kBoth);
   for (size_t at = 0; at < background_.size(); at += forest.stride()) {
     for (size_t tree = 0; tree < forest.tree_count(); ++tree) {
-      Walk walk{*this,          forest,        row,    background_.data() + at,
+      Walk walk{*this,          forest,         row,    background_.data() + at,
                 factors_[tree], shared_->width, values, sides};
       walk.visit(forest.root(tree), scratch);
       if (!walk.has_result) return false;

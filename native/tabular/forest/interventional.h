@@ -25,8 +25,8 @@ class InterventionalShap {
   // Background rows times nodes of the trees: the most steps of the walks for one row.
   static constexpr uint64_t kNodesMax = 200'000'000;
 
-  // `background`: rows of forest.stride() doubles, one or more. `players`: by feature. Keeps references to all
-  // three. Returns what is wrong; empty if nothing is.
+  // `background`: rows of forest.stride() doubles, one or more. `players`: by feature. Keeps
+  // references to all three. Returns what is wrong; empty if nothing is.
   std::string build(const SharedForest& shared, std::span<const double> background,
                     std::span<const int32_t> players);
 

@@ -9,7 +9,7 @@
 namespace serval::tabular {
 
 // Plans of another version are refused.
-inline constexpr uint32_t kPlanVersion = 0x8d20f259;
+inline constexpr uint32_t kPlanVersion = 0x151c5f8c;
 
 }  // namespace serval::tabular
 

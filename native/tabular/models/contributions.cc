@@ -57,7 +57,8 @@ class LinearShap final : public ColumnStage {
   }
 
   Status run(Run& run, Rows rows) const override {
-    if (means_.empty() && width_ > 0) return invalid_argument(place_ + ": " + std::string(unmeant_));
+    if (means_.empty() && width_ > 0)
+      return invalid_argument(place_ + ": " + std::string(unmeant_));
     const uint64_t size = uint64_t{width_} * intercepts_.size() * rows.count;
     if (size > run.options.column_values_max) return run.too_many(size, place_);
     Column& values = run.out(outputs_[0], Type::List, rows, Type::Double);

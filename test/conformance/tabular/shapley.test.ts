@@ -30,7 +30,7 @@ interface Golden {
 }
 
 const NO_GOLDENS = 'no goldens: nothing to make them with, no folder is given';
-/** Of a model's file: XGBoost's sums are floats. */
+/** The tolerance by the kind of a file: XGBoost's sums are floats. */
 const NEAR = { skops: 1e-9, ubj: 1e-6, lgb: 1e-9 } as const;
 /** Relative to a background set, shap's own weights are floats. */
 const RELATIVE_NEAR = 1e-6;
@@ -58,11 +58,14 @@ async function check(path: string, name: string): Promise<void> {
   const near = NEAR[kind];
   if (golden.path !== undefined) compare(run(plan, golden), golden.path, golden, near, name);
   else if (kind === 'skops') {
-    assert.throws(() => run(plan, golden), (error) => {
-      assert.ok(error instanceof PlanError);
-      assert.match(error.message, /means of the features.*explain_background/);
-      return true;
-    });
+    assert.throws(
+      () => run(plan, golden),
+      (error) => {
+        assert.ok(error instanceof PlanError);
+        assert.match(error.message, /means of the features.*explain_background/);
+        return true;
+      },
+    );
   }
   if (golden.interventional === undefined) return;
   const background = join(path, BACKGROUND);

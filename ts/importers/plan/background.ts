@@ -35,9 +35,7 @@ export function withBackground(plan: Plan, { header, rows }: CsvTable, path: str
   if (rows.length < 1 || rows.length > BACKGROUND_ROWS_MAX) {
     throw bad(`expected 1 to ${BACKGROUND_ROWS_MAX} rows, got ${rows.length}`);
   }
-  const absent = wanted.filter(
-    ({ name, optional }) => optional !== true && !header.includes(name),
-  );
+  const absent = wanted.filter(({ name, optional }) => optional !== true && !header.includes(name));
   if (absent.length > 0) {
     const names = absent.map(({ name }) => `'${name}'`).join(', ');
     throw bad(`there is no column for ${names}`);
@@ -46,7 +44,9 @@ export function withBackground(plan: Plan, { header, rows }: CsvTable, path: str
   const background = present.map((field) => {
     const at = header.indexOf(field.name);
     const cells = rows.map((row) => row[at] ?? null);
-    return { column: field.column ?? 0, ...valuesOf(field, cells, bad) };
+    const values =
+      field.type === 'vector' ? vectorsOf(field, cells, bad) : valuesOf(field, cells, bad);
+    return { column: field.column ?? 0, rows: rows.length, ...values };
   });
   return { ...plan, background };
 }
@@ -81,11 +81,39 @@ function numberOf(cell: string): number | undefined {
   return text === '' || Number.isNaN(number) ? undefined : number;
 }
 
+/** Lists of numbers as JSON, of one length. */
+function vectorsOf(
+  { name, size = -1 }: Field,
+  cells: readonly (string | null)[],
+  bad: (what: string) => Error,
+): Pick<BackgroundField, 'reals'> {
+  const lists = cells.map((cell, row) => {
+    const list = listOf(cell ?? '');
+    if (list !== undefined && (size < 0 || list.length === size)) return list;
+    const expected = size < 0 ? 'a list of numbers' : `a list of ${size} numbers`;
+    const got = JSON.stringify((cell ?? '').slice(0, 100));
+    throw bad(`row ${row}, column '${name}': expected ${expected}, got ${got}`);
+  });
+  const wrong = lists.findIndex((list) => list.length !== lists[0]?.length);
+  if (wrong >= 0) throw bad(`row ${wrong}, column '${name}': expected lists of one length`);
+  return { reals: Float64Array.from(lists.flat()) };
+}
+
+function listOf(cell: string): readonly number[] | undefined {
+  try {
+    const list: unknown = JSON.parse(cell);
+    const isList = Array.isArray(list) && list.every((each) => typeof each === 'number');
+    return isList ? (list as readonly number[]) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 function valuesOf(
   { name, type }: Field,
   cells: readonly (string | null)[],
   bad: (what: string) => Error,
-): Omit<BackgroundField, 'column'> {
+): Pick<BackgroundField, 'reals' | 'texts'> {
   const numbers = cells.map((cell) => (cell === null ? Number.NaN : numberOf(cell)));
   const isNumber = numbers.every((number) => number !== undefined);
   if (type === 'string' || (type === 'any' && !isNumber)) {

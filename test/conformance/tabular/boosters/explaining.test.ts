@@ -221,7 +221,12 @@ describe('explanations on a server', () => {
 
   test('errors name what is wrong', async () => {
     const cases: readonly (readonly [string, object, number, RegExp])[] = [
-      ['bare', { instances: [[1, 0]] }, 400, /shap_values: the model's .*\(sum_hessian\).*explain_back/],
+      [
+        'bare',
+        { instances: [[1, 0]] },
+        400,
+        /shap_values: the model's .*\(sum_hessian\).*explain_back/,
+      ],
       ['empty', { instances: [[1, 0]] }, 400, /'empty' cannot be explained: only models of dec/],
       ['one', { instances: [] }, 400, /explain: expected an object with 'instances'/],
       [

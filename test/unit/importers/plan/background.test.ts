@@ -17,7 +17,10 @@ const given = (plan: Plan, text: string): Plan => withBackground(plan, parseCsv(
 
 const line = (): Promise<Plan> =>
   planOf(
-    pipeline(assembler(['a', 'b'], 'v'), linear([2, -1], 0.5, { featuresCol: 'v', predictionCol: 'p' })),
+    pipeline(
+      assembler(['a', 'b'], 'v'),
+      linear([2, -1], 0.5, { featuresCol: 'v', predictionCol: 'p' }),
+    ),
   );
 const ROW = { a: { type: 'double', values: [3] }, b: { type: 'double', values: [4] } } as const;
 
@@ -52,8 +55,10 @@ describe('linear models', () => {
 
 // Feature 0 below 0.5: feature 1 decides between -1.75 and 1.25 or so; else 1.5.
 const tree = (): Plan =>
-  importBytes(jsonOf(documentOf({ trees: [{ ...TREE, sum_hessian: [8, 6, 2, 3, 3] }] })), 'model.json')
-    .plan;
+  importBytes(
+    jsonOf(documentOf({ trees: [{ ...TREE, sum_hessian: [8, 6, 2, 3, 3] }] })),
+    'model.json',
+  ).plan;
 
 test('a row has no values relative to itself', () => {
   const row = [0, 1.5];

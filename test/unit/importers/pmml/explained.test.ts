@@ -17,8 +17,7 @@ function nodes(isCounted: boolean, inner: (score: number) => string = () => ''):
     `${inner(score)}${children}</Node>`;
   const by = (field: string, operator: string, value: number): string =>
     `<SimplePredicate field="${field}" operator="${operator}" value="${value}"/>`;
-  const low =
-    node(by('z', 'lessThan', 2), 3, -0.25) + node(by('z', 'greaterOrEqual', 2), 3, 0.75);
+  const low = node(by('z', 'lessThan', 2), 3, -0.25) + node(by('z', 'greaterOrEqual', 2), 3, 0.75);
   return node(
     '<True/>',
     8,
@@ -109,7 +108,7 @@ describe('by recordCount', () => {
         assert.ok(Math.abs(sum - Number(wanted)) < 1e-12, `${label}, row ${row}: ${sum}`);
       });
     }
-    // Of two classes, what one gains the other loses.
+    // One of two classes gains what the other loses.
     const [first = []] = (answer['shap_values'] ?? []) as readonly (readonly number[])[];
     near([first], [[(first[1] ?? 0) * -1, (first[0] ?? 0) * -1]]);
   });

@@ -85,11 +85,7 @@ export function addTrees(
 }
 
 /** The explanation of a forest; bundles do not keep how many training rows reached a leaf. */
-export const explained = (
-  forest: ExplainedForest,
-  features = 0,
-  scale = 1,
-): Explanation => ({
+export const explained = (forest: ExplainedForest, features = 0, scale = 1): Explanation => ({
   forests: [forest],
   features,
   scores: forest.options.width,

@@ -85,6 +85,7 @@ export const ZONE: FlatTable<plan.Zone> = { name: 'Zone', members: [
 
 export const BACKGROUND_FIELD: FlatTable<plan.BackgroundField> = { name: 'BackgroundField', members: [
   { name: 'column', kind: 'uint' },
+  { name: 'rows', kind: 'uint' },
   { name: 'reals', kind: 'double', typed: true, many: true },
   { name: 'texts', kind: 'string', many: true, optional: true },
 ] };

@@ -110,9 +110,10 @@ export interface Zone {
   readonly offsets: Int32Array;
 }
 
-/** The values of one field in the rows that a model's explanations are relative to. Texts of a String field; else numbers. NaN in `reals`: the value is missing. */
+/** The values of one field in the rows that a model's explanations are relative to. Texts of a String field; else numbers. NaN in `reals`: the value is missing. A Vector field has as many numbers for each row. */
 export interface BackgroundField {
   readonly column: number;
+  readonly rows: number;
   readonly reals: Float64Array;
   readonly texts?: readonly string[];
 }

@@ -185,7 +185,8 @@ class Adding {
   #subtree(node: number, depth: number): number {
     if (depth > 1000) throw new Unfit();
     const children = this.#children(node);
-    if (children.length === 0) return this.#leafOf(node, this.table.recordCount[node] ?? Number.NaN);
+    if (children.length === 0)
+      return this.#leafOf(node, this.table.recordCount[node] ?? Number.NaN);
     const always = children.findIndex((each) => this.table.predicate[each] === Predicate.True);
     const decided = always < 0 ? children : children.slice(0, always);
     const tests = decided.map((each) => this.#test(each));

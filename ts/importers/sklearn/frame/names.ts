@@ -20,16 +20,13 @@ export function labelOf({ names }: Fields, element: Element): string | undefined
 }
 
 /** The elements with these names. */
-export const labelled = (
-  frame: Frame,
-  labelAt: (index: number) => string | undefined,
-): Frame =>
+export const labelled = (frame: Frame, labelAt: (index: number) => string | undefined): Frame =>
   frame.map((element, i) => {
     const label = labelAt(i);
     return label === undefined ? element : { ...element, label };
   });
 
-/** What a transformer has made of `given`, named by its class. */
+/** The elements that a transformer has made of `given`, named by its class. */
 export function named(fields: Fields, { className }: Item, given: Frame, made: Frame): Frame {
   if (NUMBERED.has(className)) return labelled(made, (i) => `${className.toLowerCase()}${i}`);
   if (!ONE_TO_ONE.has(className) || made.length !== given.length) return made;

@@ -185,7 +185,10 @@ export function oneHot(step: Step, frame: Frame): Transformed {
   }
   const drops = droppedOf(item, count);
   const groups = groupsOf(item, count);
-  const kinds = item.get('categories_').list().map((list) => list.array().kind);
+  const kinds = item
+    .get('categories_')
+    .list()
+    .map((list) => list.array().kind);
   const parts = categoriesOf(item, count).map((categories, i): Frame => {
     const group = groups[i];
     const groupOf = (position: number): number => group?.[position] ?? position;

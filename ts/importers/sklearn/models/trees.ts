@@ -136,7 +136,11 @@ export function isolationForest(step: Step, frame: Frame): Detected {
   const forest = addTrees(step, trees, features, frame.length, { width: 1, sum: 'sum' });
   const expected = trees.length * averagePathLength(rows);
   if (!(expected > 0)) throw item.bad('expected trees of two rows or more');
-  const exponent = call('sql.divide', call('sql.negative', columnRef(forest.column)), constant(expected));
+  const exponent = call(
+    'sql.divide',
+    call('sql.negative', columnRef(forest.column)),
+    constant(expected),
+  );
   const score = call('sql.negative', call('sql.pow', constant(2), exponent));
   const samples = derived(builder, 'score of the sample', score, place);
   const offset = item.get('offset_').number();

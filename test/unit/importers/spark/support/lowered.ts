@@ -36,6 +36,4 @@ const EXPLAINED: ReadonlySet<string> = new Set(EXPLANATIONS);
 export const outputsOf = ({ outputs = [] }: Plan): string[] =>
   outputs
     .filter(({ name }) => !EXPLAINED.has(name))
-    .map(({ name, type, extra }) =>
-      extra === true ? `(${name}: ${type})` : `${name}: ${type}`,
-    );
+    .map(({ name, type, extra }) => (extra === true ? `(${name}: ${type})` : `${name}: ${type}`));
