@@ -25,6 +25,8 @@ interface Golden {
   readonly features: readonly string[];
   /** By row and score. */
   readonly predicted: readonly (readonly number[])[];
+  /** By row and tree. */
+  readonly leaves?: readonly (readonly number[])[];
   readonly path?: Explained;
   readonly interventional?: Explained;
 }
@@ -99,7 +101,7 @@ function run(plan: Plan, golden: Golden): Columns {
 function compare(
   columns: Columns,
   { values, expected }: Explained,
-  { predicted, features }: Golden,
+  { predicted, features, leaves }: Golden,
   near: number,
   place: string,
 ): void {
@@ -108,6 +110,7 @@ function compare(
     const own = flat([columns['shap_values']?.[row]]);
     const base = flat([columns['expected_value']?.[row]]);
     assert.equal(own.length, features.length * base.length, at);
+    if (leaves !== undefined) assert.deepEqual(columns['leaf_indices']?.[row], leaves[row], at);
     assertNear(base, expected, near, `${at}, expected value`);
     for (const [score, wanted] of (values[row] ?? []).entries()) {
       const mine = own.filter((_, i) => i % base.length === score);

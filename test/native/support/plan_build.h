@@ -54,9 +54,9 @@ class PlanMaker {
                   const std::vector<std::string>& texts = {}) {
     std::vector<flatbuffers::Offset<flatbuffers::String>> made;
     for (const std::string& each : texts) made.push_back(builder_.CreateString(each));
-    background_.push_back(plan::CreateBackgroundFieldDirect(
-        builder_, column, static_cast<uint32_t>(reals.size()), &reals,
-        texts.empty() ? nullptr : &made));
+    background_.push_back(
+        plan::CreateBackgroundFieldDirect(builder_, column, static_cast<uint32_t>(reals.size()),
+                                          &reals, texts.empty() ? nullptr : &made));
   }
   // Adds an output 'out' of `type` that one stage fills.
   uint32_t only(const std::string& kind, const std::vector<uint32_t>& inputs, Type type,
