@@ -114,7 +114,8 @@ function check(plan: Plan, path: string, golden: Golden): number {
       compare([...own, expected], margins[score], wanted, { place, isNotSymmetric });
     });
   });
-  compareRelative(plan, some(golden, rows), answer);
+  // Rows of 1e30 leave no digits of the means, to which linear models are relative.
+  if (known.includes('leaf_indices')) compareRelative(plan, some(golden, rows), answer);
   return golden.explained === undefined || isNotSymmetric ? 0 : 1;
 }
 
