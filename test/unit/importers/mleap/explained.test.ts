@@ -5,6 +5,8 @@ import { test } from 'node:test';
 import { parseCsv } from '../../../../ts/base/csv.js';
 import { withBackground } from '../../../../ts/importers/plan/background.js';
 import type { Plan } from '../../../../ts/importers/plan/generated/plan.js';
+import { importBytes } from '../../../../ts/importers/boosters/index.js';
+import { documentOf, jsonOf, TREE } from '../boosters/support.js';
 import { runPlan } from '../plan/run-plan.js';
 import { double, importNodes, long, type NodeOf, texts, vector } from './memory-bundle.js';
 
@@ -111,6 +113,22 @@ test('linear models', async () => {
     ],
     expected_value: [[6], [6]],
   });
+});
+
+test("XGBoost's boosters have the values of the booster alone", async () => {
+  const bytes = jsonOf(documentOf({ trees: [{ ...TREE, sum_hessian: [8, 6, 2, 3, 3] }] }));
+  const plan = await planOf({
+    op: 'xgboost.regression',
+    attributes: { num_features: { int: 2 }, tree_limit: {} },
+    ...ports,
+    files: { 'xgboost.model': bytes },
+  });
+  const booster = importBytes(bytes, 'model.json').plan;
+  const fields = booster.fields.map(
+    ({ name }, i) => [name, { type: 'float', values: ROWS.map((row) => row[i]) }] as const,
+  );
+  const wanted = runPlan(booster, Object.fromEntries(fields), { outputs: OUTPUTS }).columns;
+  assert.deepEqual(runPlan(plan, { x: ROWS }, { outputs: OUTPUTS }).columns, wanted);
 });
 
 test('vectors of a background set have one length', async () => {
