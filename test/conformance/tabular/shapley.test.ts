@@ -3,13 +3,23 @@
 // background set. With the expected value they add up to the prediction.
 // SERVAL_SHAPLEY_GOLDENS: the folder of goldens; if it is not set, the fixture script makes it.
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { importBooster } from '../../../ts/importers/boosters/index.js';
 import { readBackground, withBackground } from '../../../ts/importers/plan/background.js';
 import type { Plan } from '../../../ts/importers/plan/generated/plan.js';
 import { importSklearn } from '../../../ts/importers/sklearn/index.js';
+import { startServer } from '../../e2e/support/serval-process.js';
 import { PlanError, runPlan } from '../../unit/importers/plan/run-plan.js';
 import { goldenCases, goldenFolder } from '../golden-folder.js';
 import { columnsOf, flat } from './boosters/golden-case.js';
@@ -48,6 +58,44 @@ describe('Shapley values', { skip: folder === undefined && NO_GOLDENS }, () => {
   const names = goldenCases(folder);
   test('all are there', () => assert.ok(names.length >= 40, `${names.length} cases`));
   for (const name of names) test(name, async () => check(join(folder, name), name));
+});
+
+test('explain on a server', { skip: folder === undefined && NO_GOLDENS }, async () => {
+  const models = mkdtempSync(join(tmpdir(), 'serval-shapley-'));
+  const from = join(folder ?? '', 'pipeline_people');
+  const name = 'people';
+  cpSync(join(from, 'model.skops'), join(models, name, '1', 'model.skops'), { recursive: true });
+  cpSync(join(from, BACKGROUND), join(models, name, BACKGROUND));
+  const parameter = `key: "explain_background" value { string_value: "${BACKGROUND}" }`;
+  const config = `platform: "sklearn_skops" parameters { ${parameter} }`;
+  writeFileSync(join(models, name, 'config.pbtxt'), config);
+  const golden = JSON.parse(readFileSync(join(from, 'case.json'), 'utf8')) as Golden;
+  const server = await startServer([models]);
+  try {
+    const fields = Object.entries(golden.columns);
+    const instances = golden.predicted.map((_, row) =>
+      Object.fromEntries(fields.map(([field, values]) => [field, values[row]])),
+    );
+    const url = `http://127.0.0.1:${server.httpPort}/v1/models/${name}:explain`;
+    const response = await fetch(url, { method: 'POST', body: JSON.stringify({ instances }) });
+    const text = await response.text();
+    assert.equal(response.status, 200, text);
+    const answer = JSON.parse(text) as {
+      readonly explanations: readonly { readonly shap_values: readonly (readonly number[])[] }[];
+      readonly feature_names: readonly string[];
+    };
+    assert.deepEqual(answer.feature_names, golden.features);
+    answer.explanations.forEach(({ shap_values: own }, row) => {
+      const wanted = golden.interventional?.values[row] ?? [];
+      wanted.forEach((values, score) => {
+        const mine = own.map((scores) => scores[score] ?? Number.NaN);
+        assertNear(mine, values, RELATIVE_NEAR, `row ${row}, score ${score}`);
+      });
+    });
+  } finally {
+    await server.stop();
+    rmSync(models, { recursive: true, force: true });
+  }
 });
 
 async function check(path: string, name: string): Promise<void> {
