@@ -60,6 +60,27 @@ export interface LinearExplanation {
   readonly means?: Float64Array;
 }
 
+/** The sums of a linear model. `mirror`: a negative score before the only one. */
+export function linearSums(
+  vector: Column,
+  coefficients: Float64Array,
+  intercepts: Float64Array,
+  mirror: boolean,
+): LinearExplanation {
+  const both = (values: Float64Array): Float64Array => {
+    if (!mirror) return values;
+    const made = new Float64Array(2 * values.length);
+    made.set(values.map((value) => -value));
+    made.set(values, values.length);
+    return made;
+  };
+  return {
+    features: { vector },
+    coefficients: both(coefficients),
+    intercepts: both(intercepts),
+  };
+}
+
 const NO_BACKGROUND =
   'and the model has no background set (the parameter explain_background of config.pbtxt)';
 const noCovers = (what: string): string =>

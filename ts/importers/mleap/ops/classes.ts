@@ -3,7 +3,7 @@
 // Source: tabular.md 4.2, 10
 import type { Column } from '../../plan/builder.js';
 import * as ops from '../../plan/ops/index.js';
-import type { AnyExplanation, LinearExplanation } from '../../plan/explain.js';
+import { type AnyExplanation, linearSums } from '../../plan/explain.js';
 import type { FoundModel } from '../bundle/reader.js';
 import { DOUBLE, type Op, type OpNode, prediction, vectorOf } from '../node.js';
 import { addTrees, explained, treesOf } from './trees.js';
@@ -38,22 +38,6 @@ function thresholdsOf({ attributes }: FoundModel) {
   return { thresholds, zeroThreshold: 'infinity' } as const;
 }
 
-/** `mirror`: a negative score before the only one. */
-function explainedSums(
-  vector: Column,
-  coefficients: Float64Array,
-  intercepts: Float64Array,
-  mirror: boolean,
-): LinearExplanation {
-  const both = (values: Float64Array): Float64Array =>
-    mirror ? Float64Array.of(...values.map((value) => -value), ...values) : values;
-  return {
-    features: { vector },
-    coefficients: both(coefficients),
-    intercepts: both(intercepts),
-  };
-}
-
 function logisticRegression({ node, model, ...columns }: Classifier): Explained {
   const { attributes } = model;
   const { builder, place } = node;
@@ -62,7 +46,7 @@ function logisticRegression({ node, model, ...columns }: Classifier): Explained 
     const intercepts = attributes.numbers('intercept_vector');
     const op = { ...columns, coefficients: values, intercepts, multinomial: true };
     ops.logisticRegression(builder, { ...op, ...thresholdsOf(model) }, place);
-    return explainedSums(columns.features, values, intercepts, false);
+    return linearSums(columns.features, values, intercepts, false);
   }
   const op = {
     ...columns,
@@ -73,7 +57,7 @@ function logisticRegression({ node, model, ...columns }: Classifier): Explained 
     separateSigmoids: true,
   };
   ops.logisticRegression(builder, op, place);
-  return explainedSums(columns.features, op.coefficients, op.intercepts, true);
+  return linearSums(columns.features, op.coefficients, op.intercepts, true);
 }
 
 function linearSvc({ node, model, probability, ...columns }: Classifier): Explained {
@@ -87,7 +71,7 @@ function linearSvc({ node, model, probability, ...columns }: Classifier): Explai
   };
   ops.linearSvc(node.builder, op, node.place);
   const intercepts = Float64Array.of(op.intercept);
-  return explainedSums(columns.features, op.coefficients, intercepts, true);
+  return linearSums(columns.features, op.coefficients, intercepts, true);
 }
 
 /** Its scores are its probabilities. */
@@ -104,7 +88,7 @@ function supportVectorMachine({ node, model, features, ...outputs }: Classifier)
   };
   ops.linearScores(builder, scores, place);
   ops.classify(builder, { ...outputs, raw, link: 'none', ...thresholdsOf(model) }, place);
-  return explainedSums(features, scores.coefficients, scores.intercepts, true);
+  return linearSums(features, scores.coefficients, scores.intercepts, true);
 }
 
 function naiveBayes({ node, model, ...columns }: Classifier): undefined {

@@ -214,10 +214,9 @@ export function oneHot(step: Step, frame: Frame): Transformed {
     const label = labelOf(lowering.fields, frame[i] as Element);
     // Groups of infrequent categories get no name.
     if (label === undefined || grouped < categories.length) return made;
-    return labelled(made, (target) => {
-      const position = categories.findIndex((_, each) => targetOf(each) === target);
-      return `${label}_${categoryText(categories[position], isReal)}`;
-    });
+    const texts = categories.map((category) => `${label}_${categoryText(category, isReal)}`);
+    const byTarget = new Map(texts.map((text, position) => [targetOf(position), text]));
+    return labelled(made, (target) => byTarget.get(target));
   });
   return { role: 'transformer', frame: parts.flat() };
 }

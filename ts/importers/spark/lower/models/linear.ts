@@ -14,6 +14,7 @@ import {
   linearSvc,
   logisticRegression,
 } from '../../../plan/ops/index.js';
+import { linearSums } from '../../../plan/explain.js';
 import { flagCell, matrixCell, numberCell, numbersCell, vectorCell } from '../../read/cells.js';
 import { StageProblem } from '../../read/problem.js';
 import type { Table } from '../../read/table.js';
@@ -41,10 +42,7 @@ function explainSums(
   mirror = false,
 ): void {
   const { column: vector, attributes } = stage.input('featuresCol', VECTOR, 'features');
-  const both = (values: Float64Array): Float64Array =>
-    mirror ? Float64Array.of(...values.map((value) => -value), ...values) : values;
-  const sums = { coefficients: both(coefficients), intercepts: both(intercepts) };
-  stage.explains({ features: { vector }, ...sums }, attributes);
+  stage.explains(linearSums(vector, coefficients, intercepts, mirror), attributes);
 }
 
 const lowerLogisticRegression: Lower = async (stage) => {
