@@ -13,6 +13,7 @@ namespace {
 
 constexpr size_t kLevelsOfBlock = 4;  // tables in tables: block, stage, attribute, expression
 constexpr size_t kTableBytesMin = 4;
+constexpr double kExactIntegers = 9007199254740992;  // 2^53
 
 Error bad_plan(const std::string& name, const std::string& what) {
   return make_error(ErrorCode::ModelInvalid, "'" + name + "': " + what);
@@ -134,6 +135,44 @@ Status refuse_failures(Run& run, const Column& column) {
   return {};
 }
 
+// Vectors of one size. false: the numbers do not divide into rows.
+bool fill_vectors(Column& column, const flatbuffers::Vector<double>& reals, uint32_t rows) {
+  if (reals.size() % rows != 0) return false;
+  column.reset(Type::Vector, rows);
+  const uint32_t size = reals.size() / rows;
+  for (uint32_t row = 0; row < rows; ++row) {
+    column.start_row(row);
+    column.reals.insert(column.reals.end(), reals.data() + row * size,
+                        reals.data() + (row + 1) * size);
+    column.end_row();
+  }
+  return true;
+}
+
+// Fills a field's column. false: its parts do not fit each other, or no field has the column.
+bool fill_background(Frame& frame, const plan::BackgroundField& from,
+                     const std::vector<uint32_t>& fields) {
+  if (std::find(fields.begin(), fields.end(), from.column()) == fields.end()) return false;
+  Column& column = frame.columns[from.column()];
+  const auto* texts = from.texts();
+  if (from.reals() == nullptr || from.rows() != frame.rows) return false;
+  if (column.type == Type::Vector) return fill_vectors(column, *from.reals(), frame.rows);
+  if (from.reals()->size() != frame.rows) return false;
+  if (texts != nullptr && texts->size() != frame.rows) return false;
+  column.reset(texts != nullptr ? Type::String : column.type, frame.rows);
+  const Storage storage = storage_of(column.type);
+  if (is_list(column.type) || storage == Storage::Decimal) return false;
+  if (storage == Storage::Text && texts == nullptr) return false;
+  for (uint32_t row = 0; row < frame.rows; ++row) {
+    const double real = from.reals()->Get(row);
+    if (texts != nullptr) column.texts[row] = frame.strings.intern(view_of(texts->Get(row)));
+    else if (storage == Storage::Real) column.reals[row] = real;
+    else if (std::abs(real) < kExactIntegers) column.integers[row] = static_cast<int64_t>(real);
+    if (std::isnan(real)) column.set_missing(row);
+  }
+  return true;
+}
+
 void check_columns(PlanReading& reading) {
   for (size_t i = 0; i < reading.column_count(); ++i) {
     const plan::Column* column = reading.plan.columns()->Get(static_cast<uint32_t>(i));
@@ -198,7 +237,56 @@ Result<bool> Plan::read_from(std::span<const uint8_t> bytes, const std::string& 
   lazy_ = reading.plan.lazy();
   find_stages_on_request(*reading.plan.block());
   if (lazy_) find_needs(*reading.plan.block());
+  Status learnt = read_background(reading.plan);
+  if (!learnt.ok()) return bad_plan(name, "background rows: " + learnt.error().message);
   return true;
+}
+
+// Runs the stages that those on request need over the plan's background rows, and shows them these.
+Status Plan::read_background(const plan::Plan& plan) {
+  if (plan.background() == nullptr || plan.background()->size() == 0) return {};
+  const uint32_t count = plan.background()->Get(0)->rows();
+  if (count == 0) return invalid_argument("there are none");
+  Frame frame(dictionary_, column_count_);
+  frame.begin(count);
+  for (size_t i = 0; i < field_columns_.size(); ++i) {
+    const FieldSpec& field = schema_.fields[i];
+    Column& column = frame.columns[field_columns_[i]];
+    column.reset(field.type == Type::Any ? Type::Double : field.type, count, field.element);
+    for (uint32_t row = 0; row < count; ++row) column.set_missing(row);
+    if (is_list(column.type)) column.end_rows(count);
+  }
+  for (const plan::BackgroundField* field : *plan.background()) {
+    if (fill_background(frame, *field, field_columns_)) continue;
+    return invalid_argument("those of column " + std::to_string(field->column()) + " are damaged");
+  }
+  std::vector<uint32_t> explained;
+  for (size_t i = 0; i < output_columns_.size(); ++i) {
+    if (on_request(i)) explained.push_back(output_columns_[i]);
+  }
+  std::vector<bool> wanted = needs_.of(explained).stages;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    wanted[i] = wanted[i] && !block_.stages[i]->on_request();
+  }
+  const RunOptions options;
+  Run run(frame, options, nullptr, zones_);
+  prepare_fields(frame);
+  const Rows rows{count, nullptr};
+  if (Status done = block_.run(run, rows, &wanted); !done.ok()) return done;
+  for (const auto& stage : block_.stages) {
+    if (!stage->on_request()) continue;
+    if (Status learnt = stage->learn(run, rows); !learnt.ok()) return learnt;
+  }
+  return {};
+}
+
+// Applies the plan's rules of missing values and time zones to the fields of a request.
+void Plan::prepare_fields(Frame& frame) const {
+  if (schema_.nan_is_missing) {
+    for (const uint32_t field : field_columns_) prepare_reals(frame.columns[field]);
+  }
+  if (zones_.session == nullptr) return;
+  for (const uint32_t field : field_columns_) zones_.session->to_instants(frame.columns[field]);
 }
 
 // Finds the stages that only run for requests which ask for what they compute.
@@ -275,13 +363,8 @@ std::vector<uint32_t> Plan::columns_of(std::span<const uint32_t> outputs) const 
 Status Plan::run(Frame& frame, const RunOptions& options, const CancelFlag* cancel,
                  std::span<const uint32_t> outputs) const {
   Run run(frame, options, cancel, zones_);
-  if (schema_.nan_is_missing) {
-    for (const uint32_t field : field_columns_) prepare_reals(frame.columns[field]);
-  }
+  prepare_fields(frame);
   const Zone* zone = zones_.session;
-  if (zone != nullptr) {
-    for (const uint32_t field : field_columns_) zone->to_instants(frame.columns[field]);
-  }
   const Rows rows{frame.rows, nullptr};
   std::vector<bool> made;
   Status done = block_.run(run, rows, stages_for(outputs, made));

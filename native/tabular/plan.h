@@ -12,6 +12,10 @@
 #include "tabular/mapped_file.h"
 #include "tabular/stage.h"
 
+namespace serval::plan {
+struct Plan;
+}
+
 namespace serval::tabular {
 
 class Plan {
@@ -53,6 +57,8 @@ class Plan {
   Result<bool> read_from(std::span<const uint8_t> bytes, const std::string& name, Backend* runtime);
   void find_needs(const plan::Block& block);
   void find_stages_on_request(const plan::Block& block);
+  Status read_background(const plan::Plan& plan);
+  void prepare_fields(Frame& frame) const;
   const std::vector<bool>* stages_for(std::span<const uint32_t> outputs,
                                       std::vector<bool>& made) const;
   std::vector<uint32_t> columns_of(std::span<const uint32_t> outputs) const;

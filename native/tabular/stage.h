@@ -79,6 +79,9 @@ class Stage {
   virtual OnFailure on_failure() const { return OnFailure::Refuse; }
   // Whether it only runs for requests that ask for an output which needs it.
   virtual bool on_request() const { return false; }
+  // Reads the plan's background rows, whose columns the stages before it have filled. Called once,
+  // at load, for stages on request. Errors: those of run().
+  virtual Status learn(Run&, Rows) { return {}; }
   // Fills the stage's output columns for `rows`. Inputs may have any type if the plan's fields do
   // (Type::Any), so a stage checks its input types. Errors: invalid_argument naming the row and the
   // column; backend_failed; cancelled.

@@ -49,6 +49,7 @@ const MAKERS = {
     script: ['explained', 'goldens.sh'],
     args: [],
   },
+  shapley: { variable: 'SERVAL_SHAPLEY_GOLDENS', script: ['shapley', 'goldens.sh'], args: [] },
   tflite: { variable: 'SERVAL_TFLITE_GOLDENS', script: ['tflite', 'goldens.sh'], args: [] },
   skops: { variable: 'SERVAL_SKOPS_GOLDENS', script: ['skops', 'goldens.sh'], args: [] },
   ydf: { variable: 'SERVAL_YDF_GOLDENS', script: ['ydf', 'goldens.sh'], args: [] },

@@ -284,3 +284,7 @@ export const ROOM_LOOK_MS = 20;
 export const SESSION_BYTES = 150_000;
 /** How long a version that was loaded on demand stays at least. */
 export const STAYS_MS = 250;
+
+/** Rows that explanations of a tabular model are relative to, and the bytes of their file. */
+export const BACKGROUND_ROWS_MAX = 1000;
+export const BACKGROUND_BYTES_MAX = 64 * 1024 * 1024;

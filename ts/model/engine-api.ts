@@ -61,6 +61,8 @@ export interface TabularImporterSpec {
    * "true" or "false": whether Spark's SQL is ANSI; "" = the default of the model's Spark version.
    */
   readonly ansi: string;
+  /** The CSV file of rows that explanations are relative to. Absent: none. */
+  readonly background?: string;
   /** Absent: a booster answers as its library does. */
   readonly answer?: BoosterAnswer;
 }

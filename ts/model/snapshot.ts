@@ -64,6 +64,8 @@ export interface TableDoc {
   readonly examples: Readonly<Record<string, string>>;
   /** The features that Shapley values are of, if they are not the fields. */
   readonly features?: readonly string[];
+  /** The fields that Shapley values need, if they are not all. */
+  readonly explained?: readonly string[];
 }
 
 /** TensorFlow Serving's states (ModelVersionStatus.State). */

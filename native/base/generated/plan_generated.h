@@ -48,6 +48,9 @@ struct OutputBuilder;
 struct Zone;
 struct ZoneBuilder;
 
+struct BackgroundField;
+struct BackgroundFieldBuilder;
+
 struct Plan;
 struct PlanBuilder;
 
@@ -1070,6 +1073,96 @@ inline flatbuffers::Offset<Zone> CreateZoneDirect(
       offsets__);
 }
 
+struct BackgroundField FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef BackgroundFieldBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_COLUMN = 4,
+    VT_ROWS = 6,
+    VT_REALS = 8,
+    VT_TEXTS = 10
+  };
+  uint32_t column() const {
+    return GetField<uint32_t>(VT_COLUMN, 0);
+  }
+  uint32_t rows() const {
+    return GetField<uint32_t>(VT_ROWS, 0);
+  }
+  const flatbuffers::Vector<double> *reals() const {
+    return GetPointer<const flatbuffers::Vector<double> *>(VT_REALS);
+  }
+  const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *texts() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *>(VT_TEXTS);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyField<uint32_t>(verifier, VT_COLUMN, 4) &&
+           VerifyField<uint32_t>(verifier, VT_ROWS, 4) &&
+           VerifyOffset(verifier, VT_REALS) &&
+           verifier.VerifyVector(reals()) &&
+           VerifyOffset(verifier, VT_TEXTS) &&
+           verifier.VerifyVector(texts()) &&
+           verifier.VerifyVectorOfStrings(texts()) &&
+           verifier.EndTable();
+  }
+};
+
+struct BackgroundFieldBuilder {
+  typedef BackgroundField Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_column(uint32_t column) {
+    fbb_.AddElement<uint32_t>(BackgroundField::VT_COLUMN, column, 0);
+  }
+  void add_rows(uint32_t rows) {
+    fbb_.AddElement<uint32_t>(BackgroundField::VT_ROWS, rows, 0);
+  }
+  void add_reals(flatbuffers::Offset<flatbuffers::Vector<double>> reals) {
+    fbb_.AddOffset(BackgroundField::VT_REALS, reals);
+  }
+  void add_texts(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> texts) {
+    fbb_.AddOffset(BackgroundField::VT_TEXTS, texts);
+  }
+  explicit BackgroundFieldBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<BackgroundField> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<BackgroundField>(end);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<BackgroundField> CreateBackgroundField(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    uint32_t column = 0,
+    uint32_t rows = 0,
+    flatbuffers::Offset<flatbuffers::Vector<double>> reals = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> texts = 0) {
+  BackgroundFieldBuilder builder_(_fbb);
+  builder_.add_texts(texts);
+  builder_.add_reals(reals);
+  builder_.add_rows(rows);
+  builder_.add_column(column);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<BackgroundField> CreateBackgroundFieldDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    uint32_t column = 0,
+    uint32_t rows = 0,
+    const std::vector<double> *reals = nullptr,
+    const std::vector<flatbuffers::Offset<flatbuffers::String>> *texts = nullptr) {
+  auto reals__ = reals ? _fbb.CreateVector<double>(*reals) : 0;
+  auto texts__ = texts ? _fbb.CreateVector<flatbuffers::Offset<flatbuffers::String>>(*texts) : 0;
+  return serval::plan::CreateBackgroundField(
+      _fbb,
+      column,
+      rows,
+      reals__,
+      texts__);
+}
+
 struct Plan FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef PlanBuilder Builder;
   enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
@@ -1084,7 +1177,8 @@ struct Plan FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_LAZY = 20,
     VT_ZONES = 22,
     VT_VERSION = 24,
-    VT_MATRIX = 26
+    VT_MATRIX = 26,
+    VT_BACKGROUND = 28
   };
   const flatbuffers::String *format() const {
     return GetPointer<const flatbuffers::String *>(VT_FORMAT);
@@ -1122,6 +1216,9 @@ struct Plan FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   bool matrix() const {
     return GetField<uint8_t>(VT_MATRIX, 0) != 0;
   }
+  const flatbuffers::Vector<flatbuffers::Offset<serval::plan::BackgroundField>> *background() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<serval::plan::BackgroundField>> *>(VT_BACKGROUND);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyOffsetRequired(verifier, VT_FORMAT) &&
@@ -1148,6 +1245,9 @@ struct Plan FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            verifier.VerifyVectorOfTables(zones()) &&
            VerifyField<uint32_t>(verifier, VT_VERSION, 4) &&
            VerifyField<uint8_t>(verifier, VT_MATRIX, 1) &&
+           VerifyOffset(verifier, VT_BACKGROUND) &&
+           verifier.VerifyVector(background()) &&
+           verifier.VerifyVectorOfTables(background()) &&
            verifier.EndTable();
   }
 };
@@ -1192,6 +1292,9 @@ struct PlanBuilder {
   void add_matrix(bool matrix) {
     fbb_.AddElement<uint8_t>(Plan::VT_MATRIX, static_cast<uint8_t>(matrix), 0);
   }
+  void add_background(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::plan::BackgroundField>>> background) {
+    fbb_.AddOffset(Plan::VT_BACKGROUND, background);
+  }
   explicit PlanBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -1218,8 +1321,10 @@ inline flatbuffers::Offset<Plan> CreatePlan(
     bool lazy = false,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::plan::Zone>>> zones = 0,
     uint32_t version = 0,
-    bool matrix = false) {
+    bool matrix = false,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::plan::BackgroundField>>> background = 0) {
   PlanBuilder builder_(_fbb);
+  builder_.add_background(background);
   builder_.add_version(version);
   builder_.add_zones(zones);
   builder_.add_timezone(timezone);
@@ -1248,7 +1353,8 @@ inline flatbuffers::Offset<Plan> CreatePlanDirect(
     bool lazy = false,
     const std::vector<flatbuffers::Offset<serval::plan::Zone>> *zones = nullptr,
     uint32_t version = 0,
-    bool matrix = false) {
+    bool matrix = false,
+    const std::vector<flatbuffers::Offset<serval::plan::BackgroundField>> *background = nullptr) {
   auto format__ = format ? _fbb.CreateString(format) : 0;
   auto producer__ = producer ? _fbb.CreateString(producer) : 0;
   auto fields__ = fields ? _fbb.CreateVector<flatbuffers::Offset<serval::plan::Field>>(*fields) : 0;
@@ -1256,6 +1362,7 @@ inline flatbuffers::Offset<Plan> CreatePlanDirect(
   auto columns__ = columns ? _fbb.CreateVector<flatbuffers::Offset<serval::plan::Column>>(*columns) : 0;
   auto timezone__ = timezone ? _fbb.CreateString(timezone) : 0;
   auto zones__ = zones ? _fbb.CreateVector<flatbuffers::Offset<serval::plan::Zone>>(*zones) : 0;
+  auto background__ = background ? _fbb.CreateVector<flatbuffers::Offset<serval::plan::BackgroundField>>(*background) : 0;
   return serval::plan::CreatePlan(
       _fbb,
       format__,
@@ -1269,7 +1376,8 @@ inline flatbuffers::Offset<Plan> CreatePlanDirect(
       lazy,
       zones__,
       version,
-      matrix);
+      matrix,
+      background__);
 }
 
 inline const serval::plan::Plan *GetPlan(const void *buf) {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <mutex>
 
+#include "tabular/forest/interventional.h"
 #include "tabular/forest/shap.h"
 
 namespace serval::tabular {
@@ -63,6 +64,7 @@ class ForestShapStage final : public Stage {
         covers_(spec.reals(stages::forest_shap::covers)),
         bias_(spec.reals(stages::forest_shap::bias)),
         scale_(spec.real(stages::forest_shap::scale)),
+        uncovered_(spec.text(stages::forest_shap::uncovered)),
         lacks_(spec.text(stages::forest_shap::lacks)) {
     const int32_t scores = spec.integer(stages::forest_shap::score_count);
     const int32_t features = spec.integer(stages::forest_shap::feature_count);
@@ -88,6 +90,7 @@ class ForestShapStage final : public Stage {
   }
 
   bool on_request() const override { return true; }
+  Status learn(Run& run, Rows rows) override;
   Status run(Run& run, Rows rows) const override;
 
  private:
@@ -95,13 +98,14 @@ class ForestShapStage final : public Stage {
   struct Work {
     double* features;
     double* answers;  // by row: feature_count_ * scores_
-    double* values;   // by player and lane
+    double* values;   // by player and lane; relative ones by player and number of a leaf
     double* walk;
   };
   struct Built {
     std::once_flag once;
     std::vector<ForestShap> shaps;
-    std::vector<double> expected;  // by score
+    std::vector<InterventionalShap> relative;  // instead of shaps: relative to background rows
+    std::vector<double> expected;              // by score
     std::string fault;
     size_t stride = 0, walk = 0;  // the most of any forest
   };
@@ -109,18 +113,22 @@ class ForestShapStage final : public Stage {
   void check_scores(StageSpec& spec) const;
   void check_players(StageSpec& spec);
   void build() const;
+  std::string build_forest(size_t forest, std::span<const double> covers,
+                           std::span<const int32_t> players) const;
   Work work_in(std::vector<double>& scratch, size_t block) const;
   Status explain(Run& run, Rows rows, uint32_t first, uint32_t count, const Work& work,
                  std::vector<int32_t>& leaves, uint8_t* lost) const;
   void add_lanes(size_t forest, const Work& work, uint32_t first, uint32_t count) const;
-  void share(size_t score, const Work& work, uint32_t first, uint32_t count) const;
+  void add_relative(size_t forest, const Work& work, uint32_t row, uint8_t* lost) const;
+  void share(size_t score, const double* values, size_t stride, double* answer) const;
 
   std::string place_;
   Forests forests_;
   std::span<const int32_t> first_scores_, players_, share_offsets_, share_features_;
   std::span<const double> covers_, bias_;
   double scale_;
-  std::string_view lacks_;
+  std::string_view uncovered_, lacks_;
+  std::vector<std::vector<double>> background_;  // by forest: rows of its features
   size_t scores_ = 1, feature_count_ = 1, player_count_ = 0;
   uint32_t values_ = 0, expected_ = 0;
   // Made by the first request for them: models that nobody asks to explain need no memory for it.
@@ -150,7 +158,7 @@ void ForestShapStage::check_players(StageSpec& spec) {
     leaves += forest->leaf_count();
   }
   expect_count(spec, "players", players_.size(), features);
-  expect_count(spec, "covers", covers_.size(), leaves);
+  if (uncovered_.empty()) expect_count(spec, "covers", covers_.size(), leaves);
   if (spec.failed()) return;
   const bool valid = std::all_of(covers_.begin(), covers_.end(),
                                  [](double cover) { return std::isfinite(cover) && cover >= 0; });
@@ -174,35 +182,83 @@ void ForestShapStage::check_players(StageSpec& spec) {
   }
 }
 
+// Reads the background rows' features. The work for one row is limited.
+Status ForestShapStage::learn(Run& run, Rows rows) {
+  if (!lacks_.empty()) return {};
+  uint64_t nodes = 0;
+  for (const auto& forest : forests_) nodes += forest->forest.node_count();
+  if (nodes * rows.count > InterventionalShap::kNodesMax) {
+    return invalid_argument(place_ + ": expected at most " +
+                            std::to_string(InterventionalShap::kNodesMax) +
+                            " background rows times nodes of the trees, got " +
+                            std::to_string(rows.count) + " times " + std::to_string(nodes));
+  }
+  std::vector<int32_t> leaves;
+  for (const auto& forest : forests_) {
+    if (Status checked = forest->features.check(run); !checked.ok()) return checked;
+    const size_t stride = forest->forest.stride();
+    std::vector<double>& made = background_.emplace_back(rows.count * stride);
+    for (uint32_t first = 0; first < rows.count; first += kBlockRows) {
+      const uint32_t count = std::min(kBlockRows, rows.count - first);
+      uint8_t lost[kBlockRows] = {};
+      Status read =
+          read_rows(*forest, run, rows, first, count, made.data() + first * stride, leaves, lost);
+      if (!read.ok()) return read;
+      const auto* found = std::find_if(lost, lost + count, [](uint8_t one) { return one != 0; });
+      if (found == lost + count) continue;
+      const auto row = first + static_cast<size_t>(found - lost);
+      return invalid_argument(place_ + ": row " + std::to_string(row) + " has no prediction");
+    }
+  }
+  return {};
+}
+
 void ForestShapStage::build() const {
   Built& built = *built_;
   built.expected.assign(scores_, 0);
   built.shaps.clear();  // an earlier call may have run out of memory
-  built.shaps.resize(forests_.size());
+  built.relative.clear();
+  built.shaps.resize(background_.empty() ? forests_.size() : 0);
+  built.relative.resize(background_.size());
   size_t leaf = 0, feature = 0;
   for (size_t i = 0; i < forests_.size(); ++i) {
     const SharedForest& forest = *forests_[i];
-    built.fault = built.shaps[i].build(forest, covers_.subspan(leaf, forest.leaf_count()),
-                                       players_.subspan(feature, forest.features.count()));
+    const auto covers = covers_.empty() ? covers_ : covers_.subspan(leaf, forest.leaf_count());
+    built.fault = build_forest(i, covers, players_.subspan(feature, forest.features.count()));
     if (!built.fault.empty()) return;
     leaf += forest.leaf_count();
     feature += forest.features.count();
     built.stride = std::max(built.stride, forest.forest.stride());
-    built.walk = std::max(built.walk, built.shaps[i].scratch());
-    for (size_t k = 0; k < forest.width; ++k) {
-      built.expected[static_cast<size_t>(first_scores_[i]) + k] += built.shaps[i].expected()[k];
-    }
   }
   for (size_t i = 0; i < scores_; ++i) {
     built.expected[i] = built.expected[i] * scale_ + (bias_.empty() ? 0 : bias_[i]);
   }
 }
 
+std::string ForestShapStage::build_forest(size_t forest, std::span<const double> covers,
+                                          std::span<const int32_t> players) const {
+  Built& built = *built_;
+  const SharedForest& shared = *forests_[forest];
+  const auto add = [&](auto& shap, std::span<const double> reference) {
+    std::string fault = shap.build(shared, reference, players);
+    if (!fault.empty()) return fault;
+    built.walk = std::max(built.walk, shap.scratch());
+    for (size_t k = 0; k < shared.width; ++k) {
+      built.expected[static_cast<size_t>(first_scores_[forest]) + k] += shap.expected()[k];
+    }
+    return fault;
+  };
+  return background_.empty() ? add(built.shaps[forest], covers)
+                             : add(built.relative[forest], background_[forest]);
+}
+
 // `block`: the most rows of a block.
 ForestShapStage::Work ForestShapStage::work_in(std::vector<double>& scratch, size_t block) const {
   const size_t features = kBlockRows * built_->stride;
   const size_t answers = block * feature_count_ * scores_;
-  const size_t values = player_count_ * kShapLanes;
+  size_t width = kShapLanes;
+  for (const auto& forest : forests_) width = std::max(width, forest->width);
+  const size_t values = player_count_ * width;
   scratch.resize(std::max(scratch.size(), features + answers + values + built_->walk));
   Work work{};
   work.features = scratch.data();
@@ -212,9 +268,9 @@ ForestShapStage::Work ForestShapStage::work_in(std::vector<double>& scratch, siz
   return work;
 }
 
-// Adds the players' values to their features.
-void ForestShapStage::share(size_t score, const Work& work, uint32_t first, uint32_t count) const {
-  const size_t width = feature_count_ * scores_;
+// Adds the players' values, which are `stride` apart, to a row's features.
+void ForestShapStage::share(size_t score, const double* values, size_t stride,
+                            double* answer) const {
   for (size_t player = 0; player < player_count_; ++player) {
     const auto self = static_cast<int32_t>(player);
     const std::span<const int32_t> features =
@@ -224,11 +280,8 @@ void ForestShapStage::share(size_t score, const Work& work, uint32_t first, uint
                   static_cast<size_t>(share_offsets_[player]),
                   static_cast<size_t>(share_offsets_[player + 1] - share_offsets_[player]));
     for (const int32_t feature : features) {
-      const size_t at = static_cast<size_t>(feature) * scores_ + score;
-      for (uint32_t lane = 0; lane < count; ++lane) {
-        work.answers[(first + lane) * width + at] +=
-            scale_ * work.values[player * kShapLanes + lane] / static_cast<double>(features.size());
-      }
+      answer[static_cast<size_t>(feature) * scores_ + score] +=
+          scale_ * values[player * stride] / static_cast<double>(features.size());
     }
   }
 }
@@ -242,10 +295,30 @@ void ForestShapStage::add_lanes(size_t forest, const Work& work, uint32_t first,
   for (uint32_t lane = 0; lane < kShapLanes; ++lane) {
     rows[lane] = work.features + (first + (lane < count ? lane : 0)) * shared.forest.stride();
   }
+  const size_t answer = feature_count_ * scores_;
   for (size_t value = 0; value < shared.width; ++value) {
     std::fill_n(work.values, player_count_ * kShapLanes, 0.0);
     built_->shaps[forest].add(rows, count == 1 ? 1 : kShapLanes, value, work.values, work.walk);
-    share(static_cast<size_t>(first_scores_[forest]) + value, work, first, count);
+    const size_t score = static_cast<size_t>(first_scores_[forest]) + value;
+    for (uint32_t lane = 0; lane < count; ++lane) {
+      share(score, work.values + lane, kShapLanes, work.answers + (first + lane) * answer);
+    }
+  }
+}
+
+// Explains row `row` of the block relative to the background rows.
+void ForestShapStage::add_relative(size_t forest, const Work& work, uint32_t row,
+                                   uint8_t* lost) const {
+  const SharedForest& shared = *forests_[forest];
+  const double* features = work.features + row * shared.forest.stride();
+  std::fill_n(work.values, player_count_ * shared.width, 0.0);
+  if (!built_->relative[forest].add(features, work.values, work.walk)) {
+    lost[row] = std::max<uint8_t>(lost[row], 1);
+  }
+  double* answer = work.answers + row * feature_count_ * scores_;
+  for (size_t value = 0; value < shared.width; ++value) {
+    const size_t score = static_cast<size_t>(first_scores_[forest]) + value;
+    share(score, work.values + value, shared.width, answer);
   }
 }
 
@@ -258,7 +331,11 @@ Status ForestShapStage::explain(Run& run, Rows rows, uint32_t first, uint32_t co
     Status read =
         read_rows(*forests_[forest], run, rows, first, count, work.features, leaves, lost);
     if (!read.ok()) return read;
-    for (uint32_t lane = 0; lane < count; lane += kShapLanes) {
+    for (uint32_t row = 0; row < count && !background_.empty(); ++row) {
+      if (run.cancel != nullptr && run.cancel->cancelled()) return cancelled_run();
+      if (lost[row] == 0) add_relative(forest, work, row, lost);
+    }
+    for (uint32_t lane = 0; lane < count && background_.empty(); lane += kShapLanes) {
       if (run.cancel != nullptr && run.cancel->cancelled()) return cancelled_run();
       add_lanes(forest, work, lane, std::min<uint32_t>(kShapLanes, count - lane));
     }
@@ -267,7 +344,8 @@ Status ForestShapStage::explain(Run& run, Rows rows, uint32_t first, uint32_t co
 }
 
 Status ForestShapStage::run(Run& run, Rows rows) const {
-  if (!lacks_.empty()) return invalid_argument(place_ + ": " + std::string(lacks_));
+  const std::string_view lack = background_.empty() && lacks_.empty() ? uncovered_ : lacks_;
+  if (!lack.empty()) return invalid_argument(place_ + ": " + std::string(lack));
   std::call_once(built_->once, [this] { build(); });
   if (!built_->fault.empty()) {
     return invalid_argument(place_ + ": the model cannot be explained: " + built_->fault);

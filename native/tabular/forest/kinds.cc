@@ -20,7 +20,8 @@ class ForestStage final : public Stage {
       : place_(spec.place),
         own_(std::make_shared<SharedForest>(spec, spec.flag(stages::forest::vector))),
         features_(own_->features),
-        forest_(own_->forest) {
+        forest_(own_->forest),
+        explained_(spec.flag(stages::forest::explained)) {
     read_trees(spec);
     read_sums(spec);
     if (spec.failed()) return;
@@ -35,6 +36,7 @@ class ForestStage final : public Stage {
   OnFailure on_failure() const override {
     return features_.is_vector() ? OnFailure::Refuse : OnFailure::Own;
   }
+  bool on_request() const override { return explained_; }
   Status run(Run& run, Rows rows) const override;
 
  private:
@@ -63,6 +65,7 @@ class ForestStage final : public Stage {
   std::shared_ptr<SharedForest> own_;
   const ForestFeatures& features_;
   const Forest& forest_;
+  bool explained_;
   std::span<const double> leaves_, weights_, base_;
   size_t width_ = 1, sum_width_ = 1;
   Sum sum_ = Sum::Sum;

@@ -9,7 +9,7 @@
 namespace serval::tabular {
 
 // Plans of another version are refused.
-inline constexpr uint32_t kPlanVersion = 0x708d63e7;
+inline constexpr uint32_t kPlanVersion = 0x151c5f8c;
 
 }  // namespace serval::tabular
 
@@ -196,9 +196,10 @@ inline constexpr FlagAttribute vector{{"vector", false}};
 inline constexpr IntegerAttribute vector_size{{"vector_size", false}, -1};
 inline constexpr FlagAttribute has_values{{"has_values", false}};
 inline constexpr FlagAttribute has_leaf{{"has_leaf", false}};
+inline constexpr FlagAttribute explained{{"explained", false}};
 inline constexpr IntegersAttribute category_counts{{"category_counts", false}};
 inline constexpr TextsAttribute categories{{"categories", false}};
-inline constexpr Attribute kAttributes[] = {{"feature", true}, {"threshold", true}, {"left", true}, {"right", true}, {"test", false}, {"missing", false}, {"roots", true}, {"leaves", true}, {"width", true}, {"set_offsets", false}, {"set_members", false}, {"weights", false}, {"sum", true}, {"base", false}, {"round_to_float", false}, {"nan_is_largest", false}, {"float_sums", false}, {"skip_no_answer", false}, {"vector", false}, {"vector_size", false}, {"has_values", false}, {"has_leaf", false}, {"category_counts", false}, {"categories", false}};
+inline constexpr Attribute kAttributes[] = {{"feature", true}, {"threshold", true}, {"left", true}, {"right", true}, {"test", false}, {"missing", false}, {"roots", true}, {"leaves", true}, {"width", true}, {"set_offsets", false}, {"set_members", false}, {"weights", false}, {"sum", true}, {"base", false}, {"round_to_float", false}, {"nan_is_largest", false}, {"float_sums", false}, {"skip_no_answer", false}, {"vector", false}, {"vector_size", false}, {"has_values", false}, {"has_leaf", false}, {"explained", false}, {"category_counts", false}, {"categories", false}};
 inline constexpr KindRule kind{"forest", kAttributes};
 }  // namespace forest
 
@@ -211,10 +212,11 @@ inline constexpr IntegersAttribute players{{"players", true}};
 inline constexpr IntegersAttribute share_offsets{{"share_offsets", false}};
 inline constexpr IntegersAttribute share_features{{"share_features", false}};
 inline constexpr RealsAttribute covers{{"covers", false}};
+inline constexpr TextAttribute uncovered{{"uncovered", false}};
 inline constexpr TextAttribute lacks{{"lacks", false}};
 inline constexpr RealAttribute scale{{"scale", false}, 1};
 inline constexpr RealsAttribute bias{{"bias", false}};
-inline constexpr Attribute kAttributes[] = {{"forests", true}, {"scores", true}, {"score_count", true}, {"feature_count", true}, {"players", true}, {"share_offsets", false}, {"share_features", false}, {"covers", false}, {"lacks", false}, {"scale", false}, {"bias", false}};
+inline constexpr Attribute kAttributes[] = {{"forests", true}, {"scores", true}, {"score_count", true}, {"feature_count", true}, {"players", true}, {"share_offsets", false}, {"share_features", false}, {"covers", false}, {"uncovered", false}, {"lacks", false}, {"scale", false}, {"bias", false}};
 inline constexpr KindRule kind{"forest_shap", kAttributes};
 }  // namespace forest_shap
 
@@ -227,6 +229,16 @@ inline constexpr RealAttribute scale{{"scale", false}, 1};
 inline constexpr Attribute kAttributes[] = {{"forests", true}, {"order", true}, {"leaf_ids", false}, {"values", false}, {"scale", false}};
 inline constexpr KindRule kind{"forest_trees", kAttributes};
 }  // namespace forest_trees
+
+namespace linear_shap {
+inline constexpr RealsAttribute coefficients{{"coefficients", true}};
+inline constexpr RealsAttribute intercepts{{"intercepts", true}};
+inline constexpr FlagAttribute vector{{"vector", false}};
+inline constexpr RealsAttribute means{{"means", false}};
+inline constexpr TextAttribute unmeant{{"unmeant", false}};
+inline constexpr Attribute kAttributes[] = {{"coefficients", true}, {"intercepts", true}, {"vector", false}, {"means", false}, {"unmeant", false}};
+inline constexpr KindRule kind{"linear_shap", kAttributes};
+}  // namespace linear_shap
 
 namespace string_indexer {
 inline constexpr TextsAttribute labels{{"labels", true}};
@@ -1052,6 +1064,6 @@ inline constexpr Attribute kAttributes[] = {{"kernel", true}, {"gamma", false}, 
 inline constexpr KindRule kind{"pmml.support_vectors", kAttributes};
 }  // namespace pmml_support_vectors
 
-inline constexpr const KindRule* kAll[] = {&derive::kind, &pick::kind, &forest::kind, &forest_shap::kind, &forest_trees::kind, &string_indexer::kind, &index_to_string::kind, &string_map::kind, &regex_indexer::kind, &number_map::kind, &bucketizer::kind, &binarizer::kind, &imputer::kind, &coalesce::kind, &math_unary::kind, &math_binary::kind, &one_hot::kind, &vector_assembler::kind, &vector_slicer::kind, &vector_element::kind, &vector_size_hint::kind, &vector_indexer::kind, &interaction::kind, &polynomial_expansion::kind, &feature_products::kind, &dct::kind, &pca::kind, &random_projection_lsh::kind, &min_hash_lsh::kind, &scale::kind, &min_max_scaler::kind, &normalizer::kind, &tokenizer::kind, &regex_tokenizer::kind, &stop_words::kind, &ngram::kind, &word_filter::kind, &hashing_tf::kind, &count_vectorizer::kind, &word2vec::kind, &feature_hasher::kind, &classify::kind, &one_vs_rest::kind, &greatest::kind, &multinomial_labeler::kind, &linear_scores::kind, &linear_regression::kind, &glm::kind, &aft::kind, &isotonic::kind, &factorization_machine::kind, &gaussian_bayes::kind, &perceptron::kind, &k_means::kind, &bisecting_k_means::kind, &gaussian_mixture::kind, &als::kind, &fp_growth::kind, &lda::kind, &pmml_field::kind, &pmml_norm_continuous::kind, &pmml_norm_discrete::kind, &pmml_discretize::kind, &pmml_map_values::kind, &pmml_text_index::kind, &pmml_aggregate::kind, &pmml_vector::kind, &pmml_classify::kind, &pmml_pick::kind, &pmml_ranked::kind, &pmml_element::kind, &pmml_tree::kind, &pmml_segment::kind, &pmml_choose::kind, &pmml_combine::kind, &pmml_vote::kind, &pmml_blend::kind, &pmml_leaf_votes::kind, &pmml_collect::kind, &pmml_rules::kind, &pmml_scorecard::kind, &pmml_anomaly::kind, &pmml_association::kind, &pmml_rule_value::kind, &pmml_clustering::kind, &pmml_gaussian_process::kind, &pmml_general_regression::kind, &pmml_naive_bayes::kind, &pmml_nearest_neighbor::kind, &pmml_neural_network::kind, &pmml_regression::kind, &pmml_support_vectors::kind};
+inline constexpr const KindRule* kAll[] = {&derive::kind, &pick::kind, &forest::kind, &forest_shap::kind, &forest_trees::kind, &linear_shap::kind, &string_indexer::kind, &index_to_string::kind, &string_map::kind, &regex_indexer::kind, &number_map::kind, &bucketizer::kind, &binarizer::kind, &imputer::kind, &coalesce::kind, &math_unary::kind, &math_binary::kind, &one_hot::kind, &vector_assembler::kind, &vector_slicer::kind, &vector_element::kind, &vector_size_hint::kind, &vector_indexer::kind, &interaction::kind, &polynomial_expansion::kind, &feature_products::kind, &dct::kind, &pca::kind, &random_projection_lsh::kind, &min_hash_lsh::kind, &scale::kind, &min_max_scaler::kind, &normalizer::kind, &tokenizer::kind, &regex_tokenizer::kind, &stop_words::kind, &ngram::kind, &word_filter::kind, &hashing_tf::kind, &count_vectorizer::kind, &word2vec::kind, &feature_hasher::kind, &classify::kind, &one_vs_rest::kind, &greatest::kind, &multinomial_labeler::kind, &linear_scores::kind, &linear_regression::kind, &glm::kind, &aft::kind, &isotonic::kind, &factorization_machine::kind, &gaussian_bayes::kind, &perceptron::kind, &k_means::kind, &bisecting_k_means::kind, &gaussian_mixture::kind, &als::kind, &fp_growth::kind, &lda::kind, &pmml_field::kind, &pmml_norm_continuous::kind, &pmml_norm_discrete::kind, &pmml_discretize::kind, &pmml_map_values::kind, &pmml_text_index::kind, &pmml_aggregate::kind, &pmml_vector::kind, &pmml_classify::kind, &pmml_pick::kind, &pmml_ranked::kind, &pmml_element::kind, &pmml_tree::kind, &pmml_segment::kind, &pmml_choose::kind, &pmml_combine::kind, &pmml_vote::kind, &pmml_blend::kind, &pmml_leaf_votes::kind, &pmml_collect::kind, &pmml_rules::kind, &pmml_scorecard::kind, &pmml_anomaly::kind, &pmml_association::kind, &pmml_rule_value::kind, &pmml_clustering::kind, &pmml_gaussian_process::kind, &pmml_general_regression::kind, &pmml_naive_bayes::kind, &pmml_nearest_neighbor::kind, &pmml_neural_network::kind, &pmml_regression::kind, &pmml_support_vectors::kind};
 
 }  // namespace serval::tabular::stages

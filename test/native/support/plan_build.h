@@ -50,6 +50,15 @@ class PlanMaker {
     stages_.push_back(
         plan::CreateStageDirect(builder_, kind.c_str(), "here", &inputs, &outputs, &made));
   }
+  // The values of a field in the background rows; NaN: missing.
+  void background(uint32_t column, const std::vector<double>& reals,
+                  const std::vector<std::string>& texts = {}) {
+    std::vector<flatbuffers::Offset<flatbuffers::String>> made;
+    for (const std::string& each : texts) made.push_back(builder_.CreateString(each));
+    background_.push_back(
+        plan::CreateBackgroundFieldDirect(builder_, column, static_cast<uint32_t>(reals.size()),
+                                          &reals, texts.empty() ? nullptr : &made));
+  }
   // Adds an output 'out' of `type` that one stage fills.
   uint32_t only(const std::string& kind, const std::vector<uint32_t>& inputs, Type type,
                 const MadeAttributes& attributes, Type element = Type::Any) {
@@ -62,7 +71,8 @@ class PlanMaker {
     if (!bytes_.empty()) return bytes_;
     const auto block = plan::CreateBlockDirect(builder_, &stages_);
     builder_.Finish(plan::CreatePlanDirect(builder_, "test", "", &fields_, &outputs_, &columns_,
-                                           block, false, nullptr, false, nullptr, version, matrix),
+                                           block, false, nullptr, false, nullptr, version, matrix,
+                                           background_.empty() ? nullptr : &background_),
                     plan::PlanIdentifier());
     bytes_.assign(builder_.GetBufferPointer(), builder_.GetBufferPointer() + builder_.GetSize());
     return bytes_;
@@ -119,6 +129,7 @@ class PlanMaker {
   std::vector<flatbuffers::Offset<plan::Field>> fields_;
   std::vector<flatbuffers::Offset<plan::Output>> outputs_;
   std::vector<flatbuffers::Offset<plan::Stage>> stages_;
+  std::vector<flatbuffers::Offset<plan::BackgroundField>> background_;
   std::vector<uint8_t> bytes_;
   uint32_t count_ = 0;
 };

@@ -20,7 +20,7 @@ export const TRITON_PARAMETERS: Readonly<Record<string, FieldRow>> = {
   TF_USE_PER_SESSION_THREADS: ONE_POOL,
   MAX_SESSION_SHARE_COUNT: noEffect('instances of a model share its session'),
   TF_INIT_OPS_FILE: noEffect('a SavedModel declares how it is initialised'),
-  ...works('schema', 'timezone', 'spark.ansi', 'verification'),
+  ...works('schema', 'timezone', 'spark.ansi', 'verification', 'explain_background'),
   ...works('isolation', 'isolation_group'),
   ...works('serval.split', 'serval.pad_inner', 'serval.allowed_rows', 'serval.allow_random'),
   ...works('serval.retry'),

@@ -12,7 +12,7 @@ import {
 } from '../plan/builder.js';
 import type { BoosterAnswer } from '../../model/booster-answer.js';
 import type { Booster } from '../plan/xgboost/booster.js';
-import { addExplanation, type ExplainedForest, noCovers } from '../plan/explain.js';
+import { addExplanation, addLinearExplanation, type ExplainedForest } from '../plan/explain.js';
 import {
   baseMargins,
   boosterScores,
@@ -56,13 +56,13 @@ export function lowerXgboost(read: Booster, answer?: BoosterAnswer): Lowered {
         })
       : linearScores(builder, booster, booster.linear, columns);
   addAnswers(builder, booster, scores, answer);
-  const isCovered = forests.every(({ covers }) => covers !== undefined);
   addExplanation(builder, {
     forests,
     features: columns.length,
     scores: outputCount(booster),
-    ...(isCovered ? {} : { lacks: noCovers('sum_hessian') }),
+    coversName: 'sum_hessian',
   });
+  if (booster.linear !== undefined) explainLinear(builder, booster, booster.linear, columns);
   return { plan: builder.finish(), warnings };
 }
 
@@ -118,6 +118,27 @@ function valuesOf(
     if (value !== undefined) return value;
     throw new RangeError(`the objective '${objective}' is not supported`);
   });
+}
+
+/** XGBoost's own values (pred_contribs) are relative to 0, not to the means. */
+function explainLinear(
+  builder: PlanBuilder,
+  booster: Booster,
+  weights: ArrayLike<number>,
+  features: readonly Column[],
+): void {
+  const [base = 0] = baseMargins(booster);
+  const width = outputCount(booster);
+  const size = features.length;
+  const coefficients = new Float64Array(width * size);
+  for (let i = 0; i < coefficients.length; i += 1) {
+    coefficients[i] = weights[(i % size) * width + Math.floor(i / size)] ?? 0;
+  }
+  const intercepts = Float64Array.from({ length: width }, (_, output) =>
+    Math.fround((weights[size * width + output] ?? 0) + base),
+  );
+  const means = new Float64Array(size);
+  addLinearExplanation(builder, { features, coefficients, intercepts, means });
 }
 
 /**

@@ -20,6 +20,8 @@ const NODES_MAX = 100_000;
 export interface MleapImport {
   readonly plan: Plan;
   readonly warnings: readonly string[];
+  /** Empty: the features that Shapley values are of have no names. */
+  readonly features: readonly string[];
 }
 
 /** Errors: ModelInvalid: no bundle, a broken one, or all that is not supported in it. */
@@ -42,7 +44,7 @@ export async function importBundle(files: ModelFiles): Promise<MleapImport> {
   problems.throwIfAny('the MLeap bundle');
   frame.addOutputs(pipeline.predicts);
   try {
-    return { plan: builder.finish(), warnings: [] };
+    return { plan: builder.finish(), warnings: [], features: [] };
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     throw new ServalError(ErrorCode.ModelInvalid, `the MLeap bundle: ${error.message}`);

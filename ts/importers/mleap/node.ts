@@ -2,7 +2,9 @@
 // port name. Importer's worker thread. Source: tabular.md 4.1, 4.2
 import { modelInvalid } from '../../base/errors.js';
 import type { Column, PlanBuilder } from '../plan/builder.js';
+import { addAnyExplanation, type AnyExplanation } from '../plan/explain.js';
 import type { Type } from '../plan/generated/plan.js';
+import { EXPLANATIONS } from '../../model/explanation-names.js';
 import type { Problems } from '../plan/problems.js';
 import type { Bundle, FoundModel } from './bundle/reader.js';
 import { type Attributes, type BundleNode, type DataShape, type Socket } from './bundle/values.js';
@@ -43,6 +45,7 @@ export class BundleFrame {
   readonly #read = new Set<string>();
   #step = 0;
   #lastPrediction = 0;
+  #explained: { readonly step: number; readonly explanation: AnyExplanation } | undefined;
 
   constructor(builder: PlanBuilder, problems: Problems) {
     this.builder = builder;
@@ -78,6 +81,11 @@ export class BundleFrame {
     return column;
   }
 
+  /** Says how trees or a linear model make what the node predicts. */
+  explains(explanation: AnyExplanation): void {
+    this.#explained = { step: this.#step, explanation };
+  }
+
   /** After each node. */
   endNode(isPrediction: boolean): void {
     if (isPrediction) this.#lastPrediction = this.#step;
@@ -96,6 +104,10 @@ export class BundleFrame {
       const isDefault = predicts ? step >= this.#lastPrediction : !this.#read.has(name);
       this.builder.output({ name, column, ...as, ...(isDefault ? {} : { extra: true }) });
     }
+    const { step, explanation } = this.#explained ?? {};
+    const isTaken = EXPLANATIONS.some((name) => this.#columns.has(name));
+    if (explanation === undefined || step !== this.#lastPrediction || isTaken) return;
+    addAnyExplanation(this.builder, explanation);
   }
 }
 

@@ -85,6 +85,15 @@ export class PlanBuilder {
     return this.#entry(column).element ?? 'any';
   }
 
+  /** The fields of requests, in their order. */
+  get fieldNames(): readonly string[] {
+    return this.#fields.map(({ name }) => name);
+  }
+
+  get outputNames(): readonly string[] {
+    return this.#outputs.map(({ name }) => name);
+  }
+
   nameOf(column: Column): string {
     return this.#entry(column).name;
   }

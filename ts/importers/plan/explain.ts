@@ -1,7 +1,6 @@
-// The outputs that explain forests, computed only for requests that name them: Shapley values with
-// the expected value, the leaves that a row reaches, and the trees' values. The stages
-// `forest_shap` and `forest_trees`, which native/tabular/forest runs. Importer's worker thread;
-// pure.
+// The outputs that explain forests and linear models, computed only for requests that name them:
+// Shapley values with the expected value, the leaves that a row reaches, and the trees' values. The
+// stages `forest_shap`, `forest_trees` and `linear_shap`. Importer's worker thread; pure.
 import { INT32_MAX } from '../../base/limits.js';
 import {
   EXPECTED_VALUE,
@@ -42,15 +41,64 @@ export interface Explanation {
   readonly scale?: number;
   /** By score; added to the expected value. */
   readonly bias?: readonly number[];
+  /** The format's name of covers, for errors. */
+  readonly coversName: string;
   /** Why there are no Shapley values. */
   readonly lacks?: string;
   /** Whether a tree's value is that of its leaf. Default: true. */
   readonly hasMargins?: boolean;
 }
 
-/** The text of `lacks` for a file without covers; `what`: their name in the format. */
-export const noCovers = (what: string): string =>
-  `the model's file does not say how many training rows reached each leaf (${what})`;
+/** A linear model; [scores, features] coefficients. */
+export interface LinearExplanation {
+  /** Numbers, missing ones are 0; or a Vector. */
+  readonly features: readonly Column[] | { readonly vector: Column };
+  readonly coefficients: Float64Array;
+  /** By score. */
+  readonly intercepts: Float64Array;
+  /** By feature: the mean of the training rows. Absent: the file does not say. */
+  readonly means?: Float64Array;
+}
+
+/** The sums of a linear model. `mirror`: a negative score before the only one. */
+export function linearSums(
+  vector: Column,
+  coefficients: Float64Array,
+  intercepts: Float64Array,
+  mirror: boolean,
+): LinearExplanation {
+  const both = (values: Float64Array): Float64Array => {
+    if (!mirror) return values;
+    const made = new Float64Array(2 * values.length);
+    made.set(values.map((value) => -value));
+    made.set(values, values.length);
+    return made;
+  };
+  return {
+    features: { vector },
+    coefficients: both(coefficients),
+    intercepts: both(intercepts),
+  };
+}
+
+const NO_BACKGROUND =
+  'and the model has no background set (the parameter explain_background of config.pbtxt)';
+const noCovers = (what: string): string =>
+  `the model's file does not say how many training rows reached each leaf (${what}), ` +
+  NO_BACKGROUND;
+const NO_MEANS = `the model's file does not say the means of the features, ${NO_BACKGROUND}`;
+
+export type AnyExplanation = Explanation | LinearExplanation;
+
+/** The number of features, which have the Shapley values. */
+export const featureCount = (given: AnyExplanation): number =>
+  'forests' in given ? given.features : given.coefficients.length / given.intercepts.length;
+
+/** Adds the outputs of a model of trees or of a linear model. */
+export function addAnyExplanation(builder: PlanBuilder, given: AnyExplanation): void {
+  if ('forests' in given) addExplanation(builder, given);
+  else addLinearExplanation(builder, given);
+}
 
 /** Adds the outputs. Does nothing if there are no forests. */
 export function addExplanation(builder: PlanBuilder, explanation: Explanation): void {
@@ -76,12 +124,12 @@ function addShapValues(builder: PlanBuilder, explanation: Explanation): void {
   const { forests, features, scores = 1, scale = 1, bias } = explanation;
   const players = playersOf(forests);
   const lacks = explanation.lacks ?? lackOf(explanation);
-  const values = builder.column(SHAP_VALUES, 'list', 'double');
-  const expected = builder.column(EXPECTED_VALUE, 'list', 'double');
+  const uncovered = uncoveredOf(explanation);
+  const outputs = shapColumns(builder);
   builder.stage(
     'forest_shap',
     inputsOf(forests),
-    [values, expected],
+    outputs,
     {
       forests: Int32Array.from(forests, ({ column }) => column),
       scores: Int32Array.from(forests, ({ score = 0 }) => score),
@@ -89,33 +137,76 @@ function addShapValues(builder: PlanBuilder, explanation: Explanation): void {
       feature_count: Math.max(1, features),
       players: players.numbers,
       ...players.shares,
-      ...(lacks === undefined ? { covers: joined(forests) } : { lacks }),
+      ...(uncovered === undefined ? { covers: joined(forests) } : { uncovered }),
+      ...(lacks === undefined ? {} : { lacks }),
       scale: { real: scale },
       ...(bias === undefined ? {} : { bias: Float64Array.from(bias) }),
     },
     SHAP_VALUES,
   );
+  addShapOutputs(builder, outputs, Math.max(1, features), scores);
+}
+
+/** The columns of Shapley values and of the expected value. */
+const shapColumns = (builder: PlanBuilder): readonly [values: Column, expected: Column] => [
+  builder.column(SHAP_VALUES, 'list', 'double'),
+  builder.column(EXPECTED_VALUE, 'list', 'double'),
+];
+
+function addShapOutputs(
+  builder: PlanBuilder,
+  [values, expected]: readonly [Column, Column],
+  features: number,
+  scores: number,
+): void {
   const list = { type: 'list', element: 'double', extra: true } as const;
-  const size = Math.max(1, features) * scores;
-  builder.output({ name: SHAP_VALUES, column: values, size, ...list });
+  builder.output({ name: SHAP_VALUES, column: values, size: features * scores, ...list });
   builder.output({ name: EXPECTED_VALUE, column: expected, size: scores, ...list });
+}
+
+/** Adds the outputs of a linear model. */
+export function addLinearExplanation(
+  builder: PlanBuilder,
+  { features, coefficients, intercepts, means }: LinearExplanation,
+): void {
+  const isVector = 'vector' in features;
+  const outputs = shapColumns(builder);
+  builder.stage(
+    'linear_shap',
+    isVector ? [features.vector] : features,
+    outputs,
+    {
+      coefficients,
+      intercepts,
+      vector: isVector,
+      ...(means === undefined ? { unmeant: NO_MEANS } : { means }),
+    },
+    SHAP_VALUES,
+  );
+  const width = coefficients.length / intercepts.length;
+  addShapOutputs(builder, outputs, width, intercepts.length);
 }
 
 /** The reason that these forests have no Shapley values; undefined: they do. */
 function lackOf({ forests, features, scores = 1 }: Explanation): string | undefined {
-  for (const forest of forests) {
-    const { covers } = forest;
-    if (covers === undefined) return noCovers('covers');
-    if ('vector' in forest.options.features && widthOf(forest) === 0)
-      return "the model's file does not say how many features it has";
-    const wrong = covers.find((cover) => !(cover >= 0 && cover < Number.POSITIVE_INFINITY));
-    if (wrong !== undefined) {
-      return `the cover of a leaf is ${wrong}: expected a finite number from 0`;
-    }
+  if (forests.some((forest) => 'vector' in forest.options.features && widthOf(forest) === 0)) {
+    return "the model's file does not say how many features it has";
   }
   if (features < 1) return 'the model has no features';
   const size = features * scores;
   return size <= INT32_MAX ? undefined : `${size} values for each row are too many`;
+}
+
+/** The reason that they have none without background rows. */
+function uncoveredOf({ forests, coversName }: Explanation): string | undefined {
+  for (const { covers } of forests) {
+    if (covers === undefined) return noCovers(coversName);
+    const wrong = covers.find((cover) => !(cover >= 0 && cover < Number.POSITIVE_INFINITY));
+    if (wrong !== undefined) {
+      return `the cover of a leaf is ${wrong}: expected a finite number from 0 (${coversName})`;
+    }
+  }
+  return undefined;
 }
 
 function joined(forests: readonly ExplainedForest[]): Float64Array {

@@ -92,6 +92,8 @@ export interface ForestOptions {
    * Double (width 1) or Vector: the sums. Absent: not wanted.
    */
   readonly values?: Column;
+  /** Only explanations read the trees: no other request runs the stage. Default false. */
+  readonly explained?: boolean;
   /**
    * The leaf of each tree: Int32 (one tree) or List of Int32 (-1: no result). `pick` reads other
    * values of leaves.
@@ -151,6 +153,7 @@ export function addForest(builder: PlanBuilder, options: ForestOptions, place: s
       vector_size: isVector ? (features.size ?? -1) : undefined,
       has_values: values !== undefined,
       has_leaf: leaf !== undefined,
+      explained: options.explained === true ? true : undefined,
       ...categoriesOf(options.categories),
     },
     place,

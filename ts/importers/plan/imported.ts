@@ -68,6 +68,8 @@ export interface ImportedTabular {
   readonly verification?: Verification;
   /** The features that Shapley values are of, if they are not the fields. */
   readonly features?: readonly string[];
+  /** The fields that Shapley values need, if they are not all. */
+  readonly explained?: readonly string[];
 }
 
 /** `plan` for people. `examples`: of fields, where their document says more. Pure. */

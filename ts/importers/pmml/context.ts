@@ -1,6 +1,7 @@
 // The context in which a PMML model element is lowered, and its result: the interface between the
 // document's common parts (ts/importers/pmml) and the model elements (ts/importers/pmml/models).
 // Importer's worker thread.
+import type { Explanation } from '../plan/explain.js';
 import type { Block, Column, Expression, PlanBuilder } from '../plan/builder.js';
 import type { Problems } from '../plan/problems.js';
 import type { XmlElement } from './xml/reader.js';
@@ -67,6 +68,14 @@ export interface ModelResult {
   readonly rules?: AssociationResult;
   /** Votes, not probabilities: without an Output they are not answered as probabilities. */
   readonly probabilitiesAreVotes?: boolean;
+  /** How trees make the predicted value or the probabilities. */
+  readonly explanation?: () => PmmlExplanation | undefined;
+}
+
+/** An explanation, and the names of its features. */
+export interface PmmlExplanation {
+  readonly of: Explanation;
+  readonly features: readonly string[];
 }
 
 /** A column of an Output, by its name. */

@@ -1,6 +1,8 @@
 // Imports a PMML document: reads it, lowers its model, and declares its outputs. Importer's worker
 // thread. Source: tabular.md 3
+import { EXPLANATIONS } from '../../model/explanation-names.js';
 import { PlanBuilder } from '../plan/builder.js';
+import { addExplanation } from '../plan/explain.js';
 import type { Plan, Type } from '../plan/generated/plan.js';
 import { Problems } from '../plan/problems.js';
 import type { ModelResult } from './context.js';
@@ -16,6 +18,8 @@ export interface Imported extends FoundVerification {
   readonly plan: Plan;
   /** Values of fields, as tokens of JSON. */
   readonly examples: Readonly<Record<string, string>>;
+  /** Those of Shapley values. */
+  readonly features?: readonly string[];
 }
 
 interface Answer {
@@ -119,6 +123,17 @@ function addAnswers(top: Lowered): void {
   }
 }
 
+/** Adds the outputs that explain the model's trees; returns the names of the features. */
+function explain({ result, context }: Lowered): readonly string[] | undefined {
+  const { plan, problems } = context;
+  const isTaken = EXPLANATIONS.some((name) => plan.outputNames.includes(name));
+  if (problems.all.length > 0 || isTaken) return undefined;
+  const explanation = result.explanation?.();
+  if (explanation === undefined) return undefined;
+  addExplanation(plan, explanation.of);
+  return explanation.features;
+}
+
 /** The plan of a document that is read. Errors: ServalError that lists all problems. */
 export function importDocument(root: XmlElement, vendors: readonly Found[] = []): Imported {
   const problems = new Problems();
@@ -130,8 +145,11 @@ export function importDocument(root: XmlElement, vendors: readonly Found[] = [])
   }
   const plan = new PlanBuilder('pmml', document.producer);
   plan.nanIsMissing = true;
+  let features: readonly string[] | undefined;
   try {
-    addAnswers(new Lowering(document, plan, problems).lower(document.model));
+    const top = new Lowering(document, plan, problems).lower(document.model);
+    addAnswers(top);
+    features = explain(top);
   } catch (error) {
     // Errors that the readers of numbers and arrays report.
     if (!(error instanceof RangeError)) throw error;
@@ -140,7 +158,8 @@ export function importDocument(root: XmlElement, vendors: readonly Found[] = [])
   problems.throwIfAny('PMML document');
   const made = plan.finish();
   const examples = fieldExamples(document.dataFields);
-  return { plan: made, examples, ...verificationOf(document.model, made) };
+  const verification = verificationOf(document.model, made);
+  return { plan: made, examples, ...verification, ...(features && { features }) };
 }
 
 /**

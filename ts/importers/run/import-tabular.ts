@@ -15,6 +15,7 @@ import {
   type ImportedFormat,
   type TabularSettings,
 } from '../plan/imported.js';
+import { explainedFields, readBackground, withBackground } from '../plan/background.js';
 import { applySchema, readSchema } from '../plan/schema.js';
 import type { Verification } from '../plan/verification.js';
 import { boosterAt, foreignFile } from './foreign-files.js';
@@ -51,23 +52,36 @@ export async function importTabular(
   workFolder: string,
   importers: TabularImporters = TABULAR_IMPORTERS,
 ): Promise<ImportedTabular> {
-  const { schema } = request;
+  const { schema, background } = request;
   const lowered = await lower(request, importers);
   const { format, plan, warnings, verification, examples, features } = lowered;
   const fitted =
     schema === '' ? { plan, warnings: [] } : applySchema(plan, await readSchema(schema), schema);
-  const bytes = encodePlan(fitted.plan);
+  const { plan: fit } = fitted;
+  const made =
+    background === undefined
+      ? fit
+      : withBackground(fit, await readBackground(background), background);
+  const bytes = encodePlan(made);
   const file = join(workFolder, PLAN_FILE);
   writeFileSync(file, bytes);
   return {
     format,
-    ...describePlan(fitted.plan, examples),
+    ...describePlan(made, examples),
     plan: file,
     planBytes: bytes.byteLength,
     warnings: [...warnings, ...fitted.warnings, ...unusedSettings(format, request)],
     ...(verification === undefined ? {} : { verification }),
     ...(features === undefined ? {} : { features }),
+    ...explainedBy(made),
   };
+}
+
+/** The fields that Shapley values need, if there are such values and they do not need all. */
+function explainedBy(plan: Plan): Pick<ImportedTabular, 'explained'> {
+  const fields = explainedFields(plan);
+  if (fields === undefined || fields.length === plan.fields.length) return {};
+  return { explained: fields.map(({ name }) => name) };
 }
 
 async function lower(

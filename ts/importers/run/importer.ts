@@ -33,6 +33,8 @@ export interface TabularRequest extends AnyRequest, TabularSettings {
   readonly format: TabularFormat;
   /** The schema file of its fields and outputs; absolute; "" = the model's own. */
   readonly schema: string;
+  /** The CSV file of the explanations' background rows; absolute. Absent: none. */
+  readonly background?: string;
 }
 
 export type ImportRequest = TensorFlowRequest | TabularRequest;

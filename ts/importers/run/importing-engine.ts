@@ -140,6 +140,7 @@ async function loadTabular(
         ),
       ),
       ...(model.features === undefined ? {} : { features: model.features }),
+      ...(model.explained === undefined ? {} : { explained: model.explained }),
     },
   };
 }

@@ -92,6 +92,9 @@ export function cacheKey(
     if (request.format !== 'tensorflow' && request.schema !== '') {
       visit(request.schema, 'schema', 0);
     }
+    if (request.format !== 'tensorflow' && request.background !== undefined) {
+      visit(request.background, 'background', 0);
+    }
   } catch (error) {
     const why = reasonOf(error);
     throw new ServalError(ErrorCode.ModelInvalid, `${path}: cannot be read: ${why}`);

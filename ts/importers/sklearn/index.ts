@@ -4,9 +4,12 @@ import { type ModelFiles, openModelFiles } from '../plan/archive/index.js';
 import { PlanBuilder } from '../plan/builder.js';
 import type { Plan } from '../plan/generated/plan.js';
 import type { TabularSettings } from '../plan/imported.js';
+import { addAnyExplanation } from '../plan/explain.js';
 import { featureNames } from './frame/features.js';
 import { type ElementKind, Fields } from './frame/fields.js';
-import type { Lowering } from './frame/frame.js';
+import type { Frame, Lowering } from './frame/frame.js';
+import { labelOf } from './frame/names.js';
+import type { Result } from './frame/step.js';
 import { lowerEstimator } from './lower.js';
 import { addOutputs } from './outputs.js';
 import { type Opened, openParts, openSkops } from './read/file.js';
@@ -14,6 +17,8 @@ import { type Opened, openParts, openSkops } from './read/file.js';
 export interface LoweredSklearn {
   readonly plan: Plan;
   readonly warnings: readonly string[];
+  /** The features that Shapley values are of; empty: they have no names. */
+  readonly features?: readonly string[];
 }
 
 /** Errors: ServalError MODEL_INVALID: no such file, what is broken or not supported of it. */
@@ -63,7 +68,7 @@ function lowerOpened({ root }: Opened, server: string | undefined): LoweredSklea
   const names = featureNames(root);
   const version = root.find('_sklearn_version')?.plain();
   const producer = typeof version === 'string' ? `scikit-learn ${version}` : 'scikit-learn';
-  const run = (kinds?: ReadonlyMap<number, ElementKind>): Lowering => {
+  const run = (kinds?: ReadonlyMap<number, ElementKind>): Run => {
     const builder = new PlanBuilder('sklearn', producer);
     builder.nanIsMissing = true;
     const lowering: Lowering = {
@@ -74,8 +79,25 @@ function lowerOpened({ root }: Opened, server: string | undefined): LoweredSklea
     const frame = names.map((_, feature) => ({ feature }));
     const result = lowerEstimator(lowering, root, frame, root.className);
     addOutputs(lowering, result, server === 'mlserver');
-    return lowering;
+    return { lowering, explained: explain(builder, result) };
   };
-  const { kinds } = run().fields;
-  return { plan: { ...run(kinds).builder.finish(), lazy: true }, warnings: [] };
+  const { lowering, explained } = run(run().lowering.fields.kinds);
+  const plan = { ...lowering.builder.finish(), lazy: true };
+  if (explained === undefined) return { plan, warnings: [] };
+  const features = explained.flatMap((element) => labelOf(lowering.fields, element) ?? []);
+  return { plan, warnings: [], features: features.length === explained.length ? features : [] };
+}
+
+interface Run {
+  readonly lowering: Lowering;
+  /** The features of the explanation; undefined: there is none. */
+  readonly explained: Frame | undefined;
+}
+
+/** Adds the outputs that explain the model. */
+function explain(builder: PlanBuilder, result: Result): Frame | undefined {
+  const { explained } = 'explained' in result ? result : {};
+  if (explained === undefined) return undefined;
+  addAnyExplanation(builder, explained.by);
+  return explained.frame;
 }

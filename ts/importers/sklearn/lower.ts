@@ -3,6 +3,7 @@ import { SKLEARN_COLUMNS_MAX } from '../../base/limits.js';
 import { type Estimator, ESTIMATORS } from './estimators.js';
 import type { Item } from './read/item.js';
 import type { Frame, Lowering } from './frame/frame.js';
+import { named } from './frame/names.js';
 import type { Result } from './frame/step.js';
 
 const PACKAGE = /^sklearn\./;
@@ -38,5 +39,6 @@ export function lowerEstimator(
   if (made > SKLEARN_COLUMNS_MAX) {
     throw item.bad(`makes ${made} columns: expected at most ${SKLEARN_COLUMNS_MAX}`);
   }
-  return result;
+  if (result.role !== 'transformer') return result;
+  return { ...result, frame: named(lowering.fields, item, frame, result.frame) };
 }

@@ -89,7 +89,8 @@ export function desiredModel(
   required: boolean,
 ): DesiredModel {
   const { config, problem } = model.config;
-  const configRevision = revisionOf(config) + (model.config.schema?.revision ?? '');
+  const files = [model.config.schema, model.config.background];
+  const configRevision = [revisionOf(config), ...files.map((file) => file?.revision)].join('');
   const { stepName = (name: string): string => name } = settings;
   const ensemble = isEnsemble(config)
     ? ensembleSteps(config).map((step) => ({ ...step, model: stepName(step.model) }))

@@ -69,8 +69,8 @@ function explained(
   if (seen.table?.extra.includes(SHAP_VALUES) === true) return seen;
   throw new ServalError(
     ErrorCode.InvalidArgument,
-    `model '${name.slice(0, ECHOED_MAX)}' cannot be explained: only models of decision trees can ` +
-      `(they have the output '${SHAP_VALUES}')`,
+    `model '${name.slice(0, ECHOED_MAX)}' cannot be explained: only models of decision trees and ` +
+      `linear models can (they have the output '${SHAP_VALUES}')`,
   );
 }
 
@@ -86,7 +86,7 @@ async function explain(
   const columns = columnsOf(instancesOf(parseExact(text)), signature.inputs, table);
   const request = requestText(columns, [SHAP_VALUES, EXPECTED_VALUE]);
   const answer = answerColumns(await askEngine(link, question, request));
-  const names = table?.features ?? signature.inputs.map(({ name }) => name);
+  const names = table?.features ?? neededOf(signature.inputs, table).map(({ name }) => name);
   return { contentType: JSON_TYPE, body: explanationText(answer, names) };
 }
 
@@ -105,31 +105,38 @@ function instancesOf(body: ExactValue): readonly ExactValue[] {
 const isWide = ({ shape }: TensorInfo): boolean => shape.length === 2 && (shape[1] ?? -1) > 1;
 
 /**
- * Instances are objects by field, lists in the order of the fields, or the values of the only
- * field. Errors: InvalidArgument naming the row.
+ * Instances are objects by field, lists in the order of the fields that explanations need or of all
+ * fields, or the values of the only field. Errors: InvalidArgument naming the row.
  */
 function columnsOf(
   instances: readonly ExactValue[],
   inputs: readonly TensorInfo[],
   table: TableDoc | undefined,
 ): readonly RequestColumn[] {
-  const [only] = inputs;
-  const isOne = inputs.length === 1 && only !== undefined;
-  const rows = instances.map((instance, row) => {
+  const needed = neededOf(inputs, table);
+  const [only] = needed;
+  const isOne = needed.length === 1 && only !== undefined;
+  const rows = instances.map((instance, row): Cells => {
     if (instance instanceof Map) return fieldsOf(instance, inputs, row);
-    if (isOne)
-      return [isWide(only) || !Array.isArray(instance) ? instance : onlyOf(instance, only)];
-    if (!Array.isArray(instance)) {
-      throw refused(`row ${row}: expected an object or a list of ${inputs.length} values`);
+    if (isOne) {
+      const isWhole = isWide(only) || !Array.isArray(instance);
+      return new Map([[only.name, isWhole ? instance : onlyOf(instance, only)]]);
     }
-    if (instance.length === inputs.length) return instance as readonly ExactValue[];
-    throw refused(
-      `row ${row}: expected a list of ${inputs.length} values, one per field, got ` +
-        `${instance.length}`,
-    );
+    if (!Array.isArray(instance)) {
+      throw refused(`row ${row}: expected an object or a list of ${needed.length} values`);
+    }
+    const fields = instance.length === inputs.length ? inputs : needed;
+    if (instance.length !== fields.length) {
+      throw refused(
+        `row ${row}: expected a list of ${needed.length} values, one per field, got ` +
+          `${instance.length}`,
+      );
+    }
+    const values = instance as readonly ExactValue[];
+    return new Map(fields.map(({ name }, at) => [name, values[at]]));
   });
-  return inputs.flatMap((input, at) => {
-    const cells = rows.map((row) => row[at]);
+  return inputs.flatMap((input) => {
+    const cells = rows.map((row) => row.get(input.name));
     const missing = cells.indexOf(undefined);
     if (cells.every((cell) => cell === undefined)) return [];
     if (missing >= 0) throw refused(`row ${missing}: missing field '${input.name}'`);
@@ -137,16 +144,27 @@ function columnsOf(
   });
 }
 
+type Cells = ReadonlyMap<string, ExactValue | undefined>;
+
+/** The inputs that explanations need. */
+function neededOf(
+  inputs: readonly TensorInfo[],
+  table: TableDoc | undefined,
+): readonly TensorInfo[] {
+  const { explained } = table ?? {};
+  return explained === undefined ? inputs : inputs.filter(({ name }) => explained.includes(name));
+}
+
 /** Errors: InvalidArgument: it has other fields than the model. */
 function fieldsOf(
   instance: ReadonlyMap<string, ExactValue>,
   inputs: readonly TensorInfo[],
   row: number,
-): readonly (ExactValue | undefined)[] {
+): Cells {
   const names = new Set(inputs.map(({ name }) => name));
   const odd = [...instance.keys()].find((name) => !names.has(name));
   if (odd !== undefined) throw refused(`row ${row}: unknown field '${odd.slice(0, ECHOED_MAX)}'`);
-  return inputs.map(({ name }) => instance.get(name));
+  return instance;
 }
 
 /** A list of one value for a field of scalars is that value. */

@@ -1,6 +1,7 @@
 // Row frames over REST: MLeap's LeapFrame (POST /models/NAME/transform) and CSV (POST
 // /v2/models/NAME/csv), for tabular models; CSV also for tensor models with an input per column. A
 // thin layer: each becomes a V2 request, and its response a frame. The listener's thread.
+import { parseCsv } from '../../base/csv.js';
 import { CSV_TYPE, JSON_TYPE } from '../../base/media-types.js';
 import { INFERENCE } from '../../access/groups.js';
 import { ErrorCode, ServalError } from '../../base/errors.js';
@@ -21,7 +22,7 @@ import {
 import { seenVersion } from '../needs-load.js';
 import { lookUp } from '../v2/lookup.js';
 import { decodedName, wrongMethod } from '../v2/rest-replies.js';
-import { csvColumns, csvTensors, csvText, parseCsv } from './csv.js';
+import { csvColumns, csvTensors, csvText } from './csv.js';
 import { answerFrame, frameColumns, parseFrame } from './leap-frame.js';
 import { answerColumns, requestText, type AnswerColumn, type RequestColumn } from './tensors.js';
 

@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { startServer, type ServalProcess } from '../../../e2e/support/serval-process.js';
+import { modelFiles, pipeline } from '../../../unit/importers/spark/support/model.js';
+import { assembler, linear, stringIndexer } from '../../../unit/importers/spark/support/stages.js';
 import { documentOf, jsonOf, TREE } from '../../../unit/importers/boosters/support.js';
 
 const COVERED = { ...TREE, sum_hessian: [8, 6, 2, 3, 3] };
@@ -27,6 +29,35 @@ const FILES: Readonly<Record<string, Buffer>> = {
     documentOf({ booster: { name: 'gblinear', model: { weights: [1, 2, 3] } } }),
   ),
 };
+
+// Background sets, and a model that predicts nothing.
+const MORE: Record<string, Buffer | string> = {
+  'empty/config.pbtxt': 'platform: "spark_pipelinemodel"',
+  'spark/rows.csv': 'a,b\n0,2\n2,4\n',
+  'spark/config.pbtxt':
+    'platform: "spark_pipelinemodel" ' +
+    'parameters { key: "explain_background" value { string_value: "rows.csv" } }',
+  'related/1/model.json': FILES['one/1/model.json'] ?? '',
+  'related/config.pbtxt':
+    'platform: "xgboost_booster" parameters { key: "explain_background" value { string_value: "rows.csv" } }',
+  'related/rows.csv': 'rooms,age\n0,1\n',
+  'astray/1/model.json': FILES['one/1/model.json'] ?? '',
+  'astray/config.pbtxt':
+    'platform: "xgboost_booster" parameters { key: "explain_background" value { string_value: "no.csv" } }',
+};
+
+// A pipeline with an indexer of labels, whose field explanations do not need.
+const SPARK = modelFiles(
+  pipeline(
+    stringIndexer('kind', 'label', ['x', 'y']),
+    assembler(['a', 'b'], 'v'),
+    linear([2, -1], 0.5, { featuresCol: 'v' }),
+  ),
+);
+for (const [path, content] of modelFiles(pipeline(assembler(['a', 'b'], 'v')))) {
+  MORE[`empty/1/model/${path}`] = Buffer.from(content);
+}
+for (const [path, content] of SPARK) MORE[`spark/1/model/${path}`] = Buffer.from(content);
 
 interface Answer {
   readonly outputs: readonly {
@@ -65,7 +96,7 @@ describe('explanations on a server', () => {
 
   before(async () => {
     folder = mkdtempSync(join(tmpdir(), 'serval-explaining-'));
-    for (const [path, content] of Object.entries(FILES)) {
+    for (const [path, content] of Object.entries({ ...FILES, ...MORE })) {
       mkdirSync(dirname(join(folder, path)), { recursive: true });
       writeFileSync(join(folder, path), content);
     }
@@ -147,10 +178,56 @@ describe('explanations on a server', () => {
     );
   });
 
+  test('relative to a background set', async () => {
+    const instances = [
+      [1, 0],
+      [0, 3],
+    ];
+    const answer = (await posted('/v1/models/related:explain', { instances })) as Explanations;
+    const margins = [2, 1.25];
+    answer.explanations.forEach(({ shap_values, expected_value }, row) => {
+      near(Number(expected_value), 2);
+      near(sum(shap_values as number[]), (margins[row] ?? 0) - 2);
+    });
+    assert.deepEqual(answer.explanations[0]?.shap_values, [0, 0]);
+    const [status, text] = await post('/v2/models/astray/infer', { inputs });
+    assert.notEqual(status, 200);
+    assert.match(text, /explain_background.*no\.csv/);
+  });
+
+  test('lists have only the fields that explanations need', async () => {
+    const answer = (await posted('/v1/models/spark:explain', {
+      instances: [[3, 4], { a: 3, b: 4 }],
+    })) as Explanations;
+    for (const { shap_values, expected_value } of answer.explanations) {
+      assert.deepEqual(shap_values, [4, -1]);
+      assert.equal(expected_value, -0.5);
+    }
+    assert.deepEqual(answer.feature_names, ['a', 'b']);
+    const all = (await posted('/v1/models/spark:explain', {
+      instances: [['x', 3, 4]],
+    })) as Explanations;
+    assert.deepEqual(all.explanations[0]?.shap_values, [4, -1]);
+    const [status, text] = await post('/v1/models/spark:explain', { instances: [[3]] });
+    assert.equal(status, 400);
+    assert.match(text, /expected a list of 2 values, one per field, got 1/);
+  });
+
+  test('linear models of XGBoost', async () => {
+    const instances = [[1, 0.5]];
+    const answer = (await posted('/v1/models/linear:explain', { instances })) as Explanations;
+    assert.deepEqual(answer.explanations[0]?.shap_values, [1, 1]);
+  });
+
   test('errors name what is wrong', async () => {
     const cases: readonly (readonly [string, object, number, RegExp])[] = [
-      ['bare', { instances: [[1, 0]] }, 400, /shap_values: the model's file .*\(sum_hessian\)/],
-      ['linear', { instances: [[1, 0]] }, 400, /'linear' cannot be explained: only models of dec/],
+      [
+        'bare',
+        { instances: [[1, 0]] },
+        400,
+        /shap_values: the model's .*\(sum_hessian\).*explain_back/,
+      ],
+      ['empty', { instances: [[1, 0]] }, 400, /'empty' cannot be explained: only models of dec/],
       ['one', { instances: [] }, 400, /explain: expected an object with 'instances'/],
       [
         'one',

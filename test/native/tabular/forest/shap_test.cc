@@ -85,8 +85,21 @@ struct Grown {
     for (const int32_t root : roots) sum += value(root, row, coalition, players, number);
     return sum;
   }
+  // The forest's sum for the coalition's features of a row and the others of a background row.
+  double mixed(const Reals& row, const Reals& background, uint32_t coalition, const Ints& players,
+               int32_t number) const {
+    Reals made = background;
+    for (size_t i = 0; i < made.size(); ++i) {
+      if ((coalition >> static_cast<uint32_t>(players[i]) & 1) != 0) made[i] = row[i];
+    }
+    return all(made, ~uint32_t{0}, players, number);
+  }
   // The definition.
   Reals shapley(const Reals& row, const Ints& players, uint32_t count, int32_t number) const {
+    return shapley(count, [&](uint32_t coalition) { return all(row, coalition, players, number); });
+  }
+  template <typename Game>
+  static Reals shapley(uint32_t count, const Game& game) {
     Reals made(count, 0);
     const auto factorial = [](uint32_t n) { return std::tgamma(static_cast<double>(n) + 1); };
     for (uint32_t player = 0; player < count; ++player) {
@@ -94,8 +107,7 @@ struct Grown {
         if ((coalition >> player & 1) != 0) continue;
         const auto size = static_cast<uint32_t>(std::popcount(coalition));
         const double weight = factorial(size) * factorial(count - size - 1) / factorial(count);
-        made[player] += weight * (all(row, coalition | 1u << player, players, number) -
-                                  all(row, coalition, players, number));
+        made[player] += weight * (game(coalition | 1u << player) - game(coalition));
       }
     }
     return made;
@@ -108,13 +120,13 @@ MadeAttributes shap_attributes(const Grown& grown, uint32_t sums, const Ints& pl
           {"score_count", grown.width},
           {"feature_count", grown.features},
           {"players", players},
-          {"covers", grown.covers}};
+          {"covers", grown.covers}};  // none: an attribute without numbers
 }
 
 // A plan of a forest and its explanation, run over rows.
 struct Explained {
   Explained(const Grown& grown, const std::vector<Reals>& rows, const MadeAttributes& more = {},
-            Ints players = {}) {
+            Ints players = {}, const std::vector<Reals>& background = {}) {
     if (players.empty()) {
       players.resize(static_cast<size_t>(grown.features));
       std::iota(players.begin(), players.end(), 0);
@@ -122,6 +134,9 @@ struct Explained {
     std::vector<uint32_t> fields;
     for (int32_t i = 0; i < grown.features; ++i) {
       fields.push_back(maker.field("f" + std::to_string(i), Type::Double));
+      Reals column;
+      for (const Reals& row : background) column.push_back(row[static_cast<size_t>(i)]);
+      if (!column.empty()) maker.background(fields.back(), column);
     }
     sums = maker.column("sums", grown.width == 1 ? Type::Double : Type::Vector);
     maker.stage("forest", fields, {sums}, grown.attributes());
@@ -215,6 +230,98 @@ TEST(ForestShap, ExplainsEachNumberOfALeaf) {
       expect_near(own, grown.shapley(rows[row], {0, 1, 2, 3}, 4, number), "number");
     }
   }
+}
+
+// Features of one player, missing values, several numbers of a leaf, and a mean of the trees.
+TEST(ForestShap, RelativeToBackgroundRowsEqualsTheDefinition) {
+  for (uint32_t seed = 0; seed < 40; ++seed) {
+    const int32_t width = 1 + static_cast<int32_t>(seed % 3);
+    Grown grown(seed, 5, width);
+    for (uint32_t tree = 0; tree < 1 + seed % 3; ++tree) grown.tree(static_cast<int32_t>(seed % 7));
+    const std::vector<Reals> rows = rows_of(grown, 1 + seed % 4, true);
+    const std::vector<Reals> background = rows_of(grown, 1 + seed % 5, true);
+    const Ints players = seed % 2 == 0 ? Ints{0, 1, 2, 3, 4} : Ints{0, 1, 2, 1, 4};
+    Explained explained(grown, rows, {}, players, background);
+    ASSERT_EQ(explained.fault, "") << seed;
+    const auto count = static_cast<double>(background.size());
+    for (uint32_t row = 0; row < rows.size(); ++row) {
+      const Reals got = explained.row(row);
+      for (int32_t number = 0; number < width; ++number) {
+        const auto game = [&](uint32_t coalition) {
+          double sum = 0;
+          for (const Reals& each : background) {
+            sum += grown.mixed(rows[row], each, coalition, players, number) / count;
+          }
+          return sum;
+        };
+        const auto at = static_cast<size_t>(number);
+        Reals own;
+        for (size_t i = 0; i < 5; ++i) own.push_back(got[i * static_cast<size_t>(width) + at]);
+        expect_near(own, Grown::shapley(5, game), "seed " + std::to_string(seed));
+        EXPECT_NEAR(explained.run->vector(explained.expected, row)[at], game(0), 1e-10);
+      }
+    }
+  }
+}
+
+TEST(ForestShap, BackgroundRowsNeedNoCovers) {
+  Grown grown(4);
+  grown.tree(3);
+  const std::vector<Reals> rows = {{1, 2, 3, 4}};
+  const MadeAttributes none = {{"uncovered", std::string("the file has no covers")}};
+  Grown bare = grown;
+  bare.covers.clear();
+  Explained without(bare, rows, none);
+  EXPECT_EQ(without.fault, "here: the file has no covers");
+  Explained with(bare, rows, none, {}, rows);
+  ASSERT_EQ(with.fault, "");
+  EXPECT_EQ(with.row(0), (Reals{0, 0, 0, 0}));
+}
+
+TEST(ForestShap, LimitsTheWorkOfBackgroundRows) {
+  Grown grown(6);
+  while (grown.covers.size() < 120'000) grown.tree(9);
+  const std::vector<Reals> background(1000, Reals{1, 2, 3, 4});
+  Explained explained(grown, {{1, 2, 3, 4}}, {}, {}, background);
+  EXPECT_NE(explained.fault.find("background rows: here: expected at most 200000000 background"),
+            std::string::npos)
+      << explained.fault;
+}
+
+TEST(LinearShap, IsRelativeToTheMeansOfBackgroundRows) {
+  const auto explained = [](bool has_background, const MadeAttribute& means) {
+    PlanMaker maker;
+    const uint32_t fields[] = {maker.field("a", Type::Double), maker.field("b", Type::Double)};
+    const uint32_t values = maker.column("values", Type::List, Type::Double);
+    const uint32_t expected = maker.column("expected", Type::List, Type::Double);
+    const bool has_means = std::holds_alternative<Reals>(means);
+    maker.stage("linear_shap", {fields[0], fields[1]}, {values, expected},
+                {{"coefficients", Reals{2, -1, 0, 3}},
+                 {"intercepts", Reals{0.5, 1}},
+                 {has_means ? "means" : "unmeant", means}});
+    maker.output("values", values, Type::List);
+    maker.output("expected", expected, Type::List);
+    if (has_background) {
+      maker.background(fields[0], {0, 2});
+      maker.background(fields[1], {6, kMissingValue});
+    }
+    PlanRun run(maker);
+    run.begin(2);
+    run.reals(fields[0], {3, kMissingValue});
+    run.reals(fields[1], {4, 1});
+    const uint32_t wanted[] = {0, 1};
+    const Status done = run.plan->run(*run.frame, {}, nullptr, wanted);
+    std::vector<Reals> made;
+    if (!done.ok()) EXPECT_EQ(done.error().message, "here: no means");
+    else made = {run.vector(values, 0), run.vector(values, 1), run.vector(expected, 1)};
+    return made;
+  };
+  // The means are 1 and 3: missing values are 0. By feature and score.
+  EXPECT_EQ(explained(true, std::string("no means")),
+            (std::vector<Reals>{{4, 0, -1, 3}, {-2, 0, 2, -6}, {-0.5, 10}}));
+  EXPECT_EQ(explained(false, Reals{0, 0}),
+            (std::vector<Reals>{{6, 0, -4, 12}, {0, 0, -1, 3}, {0.5, 1}}));
+  EXPECT_TRUE(explained(false, std::string("no means")).empty());
 }
 
 TEST(ForestShap, FeaturesShareTheValueOfTheirPlayer) {

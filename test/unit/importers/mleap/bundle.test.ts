@@ -50,6 +50,8 @@ test('fields are what no node makes, answers what the last prediction and later 
     [
       { name: 'y', extra: true },
       { name: 'p', extra: false },
+      { name: 'shap_values', extra: true },
+      { name: 'expected_value', extra: true },
     ],
   );
   assert.equal(plan.producer, 'MLeap 0.20.0');
@@ -70,7 +72,7 @@ test('without a prediction the answers are what no node reads', async () => {
 test('a scalar that is zero is written as nothing', async () => {
   const model = { ...regression, attributes: { coefficients: vector(1, 2), intercept: {} } };
   const { plan } = await importNodes({ scale: scaler, predict: model });
-  const stage = plan.block.stages.at(-1);
+  const stage = plan.block.stages.find(({ kind }) => kind === 'linear_regression');
   const intercept = stage?.attributes.find(({ name }) => name === 'intercept');
   assert.deepEqual(intercept?.reals, Float64Array.of(0));
 });

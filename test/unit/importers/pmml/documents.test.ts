@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ErrorCode, ServalError } from '../../../../ts/base/errors.js';
-import { answers, dictionary, document, importText, schema } from './documents.js';
+import { answers, dictionary, document, importText, schema, outputsOf } from './documents.js';
 
 const LEAF = '<Node score="1"><True/></Node>';
 
@@ -109,7 +109,7 @@ test('outputs: probabilities by label and of the winner, entities, display value
     </Node></TreeModel>`);
   const { plan } = await importText(text);
   assert.deepEqual(
-    plan.outputs.map(({ name, type, extra }) => [name, type, extra ?? false]),
+    outputsOf(plan).map(({ name, type, extra }) => [name, type, extra ?? false]),
     [
       ['y', 'string', false],
       ['best', 'string', false],
@@ -139,7 +139,7 @@ test('without an Output a classifier answers its probabilities, and confidences 
     <ScoreDistribution value="b" recordCount="1" confidence="0.5"/></Node></TreeModel>`),
   );
   assert.deepEqual(
-    plan.outputs.map(({ name, extra }) => [name, extra ?? false]),
+    outputsOf(plan).map(({ name, extra }) => [name, extra ?? false]),
     [
       ['y', false],
       ['probability(a)', false],

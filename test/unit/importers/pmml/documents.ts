@@ -2,6 +2,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Output, Plan } from '../../../../ts/importers/plan/generated/plan.js';
+import { EXPLANATIONS } from '../../../../ts/model/explanation-names.js';
 import { type Imported, importPmml } from '../../../../ts/importers/pmml/index.js';
 import { type RunAnswer, type RunOptions, runPlan } from '../plan/run-plan.js';
 
@@ -34,6 +36,11 @@ export function document(inner: string, version = '4.4'): string {
   const namespace = `http://www.dmg.org/PMML-${major}_${minor}`;
   return `<?xml version="1.0"?>\n<PMML xmlns="${namespace}" version="${version}"><Header/>\n${inner}</PMML>\n`;
 }
+
+const EXPLAINED: ReadonlySet<string> = new Set(EXPLANATIONS);
+/** The outputs but for those that explain trees. */
+export const outputsOf = ({ outputs }: Plan): readonly Output[] =>
+  outputs.filter(({ name }) => !EXPLAINED.has(name));
 
 /** Imports a text as the file model.pmml. */
 export async function importText(text: string | Uint8Array): Promise<Imported> {

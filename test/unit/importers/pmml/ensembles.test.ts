@@ -1,7 +1,7 @@
 // MiningModel: every method, with JPMML-Evaluator 1.7.6's results for these segments.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { answers, dictionary, document, importText, schema } from './documents.js';
+import { answers, dictionary, document, importText, schema, outputsOf } from './documents.js';
 
 const PREDICATES = {
   T: '<True/>',
@@ -205,7 +205,7 @@ test('a chain hands its outputs on', async () => {
     </Segmentation></MiningModel>`);
   const { plan } = await importText(text);
   assert.deepEqual(
-    plan.outputs.map(({ name, extra }) => [name, extra ?? false]),
+    outputsOf(plan).map(({ name, extra }) => [name, extra ?? false]),
     [
       ['y', false],
       ['first', false],

@@ -53,13 +53,13 @@ test('strategies for missing values, as tree and as forest', async () => {
   await check('missingValueStrategy="defaultChild"', [11, 12, 2, 2, 11, 12]);
 });
 
-test('such ensembles are one stage', async () => {
+test('such ensembles are one stage, and those on request that explain it', async () => {
   for (const strategy of ['none', 'nullPrediction', 'lastPrediction', 'defaultChild']) {
     const [, forest] = documents(`missingValueStrategy="${strategy}"`);
     const { plan } = await importText(forest);
     assert.deepEqual(
       plan.block.stages.map((each) => each.kind),
-      ['forest'],
+      ['forest', 'forest_shap', 'forest_trees', 'forest_trees'],
       strategy,
     );
   }

@@ -34,7 +34,8 @@ describe('fields and outputs', () => {
     ]);
     deepEqual(
       plan.outputs?.map(({ size }) => size),
-      [undefined, 2, 2, undefined, 1, 2],
+      // The last two are those that explain.
+      [undefined, 2, 2, undefined, 1, 2, 4, 2],
     );
     equal(plan.format, 'spark');
     equal(plan.producer, 'Spark 3.5.5');

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ErrorCode, type ServalError } from '../../../../ts/base/errors.js';
 import type { Datatype, TensorInfo } from '../../../../ts/model/snapshot.js';
-import { csvColumns, csvText, parseCsv } from '../../../../ts/protocols/frames/csv.js';
+import { parseCsv } from '../../../../ts/base/csv.js';
+import { csvColumns, csvText } from '../../../../ts/protocols/frames/csv.js';
 import { answerColumns, requestText } from '../../../../ts/protocols/frames/tensors.js';
 
 const input = (name: string, datatype: Datatype, ...shape: number[]): TensorInfo => ({

@@ -3,7 +3,7 @@
 // catboost/libs/eval_result/eval_helpers.cpp (PrepareEval), python-package/catboost/core.py
 // (_get_default_prediction_type).
 import { call, columnRef, constant, type Expression, PlanBuilder } from '../../plan/builder.js';
-import { addExplanation, type ExplainedForest, noCovers } from '../../plan/explain.js';
+import { addExplanation, type ExplainedForest } from '../../plan/explain.js';
 import { addForest } from '../../plan/forest.js';
 import { vectorElement } from '../../plan/ops/vectors.js';
 import { greatestOf } from '../../plan/xgboost/scores.js';
@@ -44,7 +44,7 @@ export function lowerCatboost(bytes: Buffer): Lowered {
     scores: model.width,
     scale: model.scale,
     bias: model.bias,
-    ...(model.covers === undefined ? { lacks: noCovers('leaf_weights') } : {}),
+    coversName: 'leaf_weights',
   });
   return { plan: builder.finish(), warnings };
 }

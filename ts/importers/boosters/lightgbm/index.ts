@@ -3,7 +3,7 @@
 // gbdt_prediction.cpp.
 import type { BoosterAnswer } from '../../../model/booster-answer.js';
 import { call, columnRef, constant, type Expression, PlanBuilder } from '../../plan/builder.js';
-import { addExplanation, type ExplainedForest, noCovers } from '../../plan/explain.js';
+import { addExplanation, type ExplainedForest } from '../../plan/explain.js';
 import { addForest } from '../../plan/forest.js';
 import { greatestOf } from '../../plan/xgboost/scores.js';
 import { addClassLabel } from '../classes.js';
@@ -55,14 +55,13 @@ export function lowerLightgbm(text: string, answer?: BoosterAnswer): Lowered {
   }));
   const lacks = isLinear
     ? 'the leaves of linear trees (linear_tree) have no Shapley values'
-    : ordered.every(({ covers }) => covers !== undefined)
-      ? undefined
-      : noCovers('leaf_count');
+    : undefined;
   addExplanation(builder, {
     forests: ordered,
     features: model.features.length,
     scores: model.classes,
     hasMargins: !isLinear,
+    coversName: 'leaf_count',
     ...(lacks === undefined ? {} : { lacks }),
   });
   return { plan: builder.finish(), warnings: fields.warnings };

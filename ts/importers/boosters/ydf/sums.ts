@@ -9,7 +9,7 @@ import {
   type Expression,
   type PlanBuilder,
 } from '../../plan/builder.js';
-import { addExplanation, type ExplainedForest, noCovers } from '../../plan/explain.js';
+import { addExplanation, type ExplainedForest } from '../../plan/explain.js';
 import { addForest, type ForestOptions } from '../../plan/forest.js';
 import { vectorElement } from '../../plan/ops/vectors.js';
 import { cast, float } from '../../plan/xgboost/scores.js';
@@ -61,12 +61,9 @@ function explain(
   const [first] = forests;
   if (first === undefined) return;
   const isOblique = grown.conditions.some(({ test }) => test.kind === 'oblique');
-  const isCovered = forests.every(({ covers }) => covers !== undefined);
   const lacks = isOblique
     ? 'oblique conditions, which test sums of features, have no Shapley values'
-    : isCovered
-      ? undefined
-      : noCovers('num_pos_training_examples_without_weight');
+    : undefined;
   const bias =
     isBoosted && !forests.some(({ hasBase }) => hasBase) ? { bias: initialOf(ensemble) } : {};
   addExplanation(builder, {
@@ -77,6 +74,7 @@ function explain(
     features: positions.length,
     scores: isBoosted ? initialOf(ensemble).length : leaves.width,
     scale: !isBoosted && isWhole(ensemble) ? 1 / leaves.divisor : 1,
+    coversName: 'num_pos_training_examples_without_weight',
     ...bias,
     ...(lacks === undefined ? {} : { lacks }),
   });

@@ -3,9 +3,10 @@
 // Source: tabular.md 4.2, 10
 import type { Column } from '../../plan/builder.js';
 import * as ops from '../../plan/ops/index.js';
+import { type AnyExplanation, linearSums } from '../../plan/explain.js';
 import type { FoundModel } from '../bundle/reader.js';
 import { DOUBLE, type Op, type OpNode, prediction, vectorOf } from '../node.js';
-import { addTrees, treesOf } from './trees.js';
+import { addTrees, explained, treesOf } from './trees.js';
 
 /** The parts of one classifier and the outputs that are wanted. */
 interface Classifier extends ops.ClassifierOutputs {
@@ -14,11 +15,14 @@ interface Classifier extends ops.ClassifierOutputs {
   readonly features: Column;
 }
 
+type Explained = AnyExplanation | undefined;
+
 interface ClassifierOp {
   /** The number of features that the model states; undefined: none. */
   readonly numFeatures: (model: FoundModel) => number | undefined;
   readonly numClasses: (model: FoundModel) => number;
-  readonly lower: (one: Classifier) => void | Promise<void>;
+  /** Returns how its scores are explained, if they are. */
+  readonly lower: (one: Classifier) => Explained | Promise<Explained>;
 }
 
 const stated = ({ attributes }: FoundModel): number | undefined =>
@@ -34,7 +38,7 @@ function thresholdsOf({ attributes }: FoundModel) {
   return { thresholds, zeroThreshold: 'infinity' } as const;
 }
 
-function logisticRegression({ node, model, ...columns }: Classifier): void {
+function logisticRegression({ node, model, ...columns }: Classifier): Explained {
   const { attributes } = model;
   const { builder, place } = node;
   if (attributes.integer('num_classes') > 2) {
@@ -42,7 +46,7 @@ function logisticRegression({ node, model, ...columns }: Classifier): void {
     const intercepts = attributes.numbers('intercept_vector');
     const op = { ...columns, coefficients: values, intercepts, multinomial: true };
     ops.logisticRegression(builder, { ...op, ...thresholdsOf(model) }, place);
-    return;
+    return linearSums(columns.features, values, intercepts, false);
   }
   const op = {
     ...columns,
@@ -53,9 +57,10 @@ function logisticRegression({ node, model, ...columns }: Classifier): void {
     separateSigmoids: true,
   };
   ops.logisticRegression(builder, op, place);
+  return linearSums(columns.features, op.coefficients, op.intercepts, true);
 }
 
-function linearSvc({ node, model, probability, ...columns }: Classifier): void {
+function linearSvc({ node, model, probability, ...columns }: Classifier): Explained {
   const { attributes } = model;
   if (probability !== undefined) node.problem('it returns no probability');
   const op = {
@@ -65,10 +70,12 @@ function linearSvc({ node, model, probability, ...columns }: Classifier): void {
     threshold: attributes.number('threshold', 0.5),
   };
   ops.linearSvc(node.builder, op, node.place);
+  const intercepts = Float64Array.of(op.intercept);
+  return linearSums(columns.features, op.coefficients, intercepts, true);
 }
 
 /** Its scores are its probabilities. */
-function supportVectorMachine({ node, model, features, ...outputs }: Classifier): void {
+function supportVectorMachine({ node, model, features, ...outputs }: Classifier): Explained {
   const { attributes } = model;
   const { builder, place } = node;
   const raw = outputs.raw ?? builder.column('scores', 'vector');
@@ -81,9 +88,10 @@ function supportVectorMachine({ node, model, features, ...outputs }: Classifier)
   };
   ops.linearScores(builder, scores, place);
   ops.classify(builder, { ...outputs, raw, link: 'none', ...thresholdsOf(model) }, place);
+  return linearSums(features, scores.coefficients, scores.intercepts, true);
 }
 
-function naiveBayes({ node, model, ...columns }: Classifier): void {
+function naiveBayes({ node, model, ...columns }: Classifier): undefined {
   const { attributes } = model;
   const modelType = attributes.text('model_type', 'multinomial').toLowerCase();
   if (modelType !== 'multinomial' && modelType !== 'bernoulli') {
@@ -101,7 +109,7 @@ function naiveBayes({ node, model, ...columns }: Classifier): void {
   ops.naiveBayes(node.builder, op, node.place);
 }
 
-function perceptron({ node, model, ...columns }: Classifier): void {
+function perceptron({ node, model, ...columns }: Classifier): undefined {
   const { attributes } = model;
   const op = {
     ...columns,
@@ -118,17 +126,31 @@ async function ofTrees(
   width: number,
   leafOf: (values: readonly number[]) => readonly number[],
   link: ops.Link,
-): Promise<void> {
+): Promise<Explained> {
   const { builder, place } = node;
   const { trees, weights } = await treesOf(node.bundle, model, width, leafOf);
   const raw = outputs.raw ?? builder.column('votes', 'vector');
   const isBoosted = link === 'gbt';
   const given = isBoosted && weights !== undefined ? { weights } : {};
-  addTrees(builder, { trees, features, values: raw, ...given }, stated(model), place);
+  const size = stated(model);
+  const forest = addTrees(builder, { trees, features, values: raw, ...given }, size, place);
   const zero = isBoosted ? { rawThreshold: 0 } : {};
   const decision = thresholdsOf(model);
   const rule = 'thresholds' in decision ? decision : zero;
   ops.classify(builder, { ...outputs, raw, link, ...rule }, place);
+  return explained(forest, size, isBoosted ? 1 : 1 / trees.roots.length);
+}
+
+/** A tree whose leaves have counts: their shares are explained, as by shap. */
+async function ofTree(one: Classifier): Promise<Explained> {
+  const { node, model, features } = one;
+  const width = classes(model);
+  await ofTrees(one, width, (counts) => counts, 'normalize');
+  const { trees } = await treesOf(node.bundle, model, width, shares);
+  const values = node.builder.column('shares', 'vector');
+  const size = stated(model);
+  const op = { trees, features, values, explained: true };
+  return explained(addTrees(node.builder, op, size, node.place), size);
 }
 
 function shares(counts: readonly number[]): readonly number[] {
@@ -136,7 +158,7 @@ function shares(counts: readonly number[]): readonly number[] {
   return total === 0 ? counts : counts.map((count) => count / total);
 }
 
-function boosted(one: Classifier): Promise<void> {
+function boosted(one: Classifier): Promise<Explained> {
   const { attributes } = one.model;
   const loss = attributes.text('lossType', 'logistic');
   if (loss !== 'logistic') one.node.problem(`the loss '${loss}' is not supported`);
@@ -147,7 +169,7 @@ const PROBABILISTIC: Readonly<Record<string, ClassifierOp>> = {
   decision_tree_classifier: {
     numFeatures: stated,
     numClasses: classes,
-    lower: (one) => ofTrees(one, classes(one.model), (counts) => counts, 'normalize'),
+    lower: ofTree,
   },
   gbt_classifier: { numFeatures: stated, numClasses: () => 2, lower: boosted },
   linear_svc: { numFeatures: coefficients, numClasses: () => 2, lower: linearSvc },
@@ -186,7 +208,8 @@ async function lowerClassifier(node: OpNode, op: ClassifierOp): Promise<void> {
     probability: node.optionalOutput(size, 'probability'),
     raw: node.optionalOutput(size, 'raw_prediction', 'rawPrediction'),
   };
-  await op.lower({ node, model, features, ...columns });
+  const explanation = await op.lower({ node, model, features, ...columns });
+  if (explanation !== undefined) node.frame.explains(explanation);
 }
 
 /** The class whose model assigns the greatest probability to its 1. */

@@ -3,7 +3,7 @@
 import * as ops from '../../plan/ops/index.js';
 import { readClusters } from '../bundle/trees.js';
 import { DOUBLE, type Op, type OpNode, type PortType, prediction, vectorOf } from '../node.js';
-import { addTrees, treesOf } from './trees.js';
+import { addTrees, explained, treesOf } from './trees.js';
 import { joined } from './vectors.js';
 
 const CLUSTER: PortType = { type: 'int32' };
@@ -17,6 +17,8 @@ function linearRegression(node: OpNode): void {
     intercept: node.attributes.number('intercept'),
   };
   ops.linearRegression(node.builder, op, node.place);
+  const intercepts = Float64Array.of(op.intercept);
+  node.frame.explains({ features: { vector: op.features }, coefficients, intercepts });
 }
 
 function generalizedLinearRegression(node: OpNode): void {
@@ -42,6 +44,8 @@ function generalizedLinearRegression(node: OpNode): void {
     link: link as ops.GlmLink,
   };
   ops.generalizedLinearRegression(node.builder, op, node.place);
+  const intercepts = Float64Array.of(op.intercept);
+  node.frame.explains({ features: { vector: op.features }, coefficients, intercepts });
 }
 
 function aftSurvivalRegression(node: OpNode): void {
@@ -86,7 +90,7 @@ async function treeRegression(node: OpNode, boosted: boolean): Promise<void> {
     sum: boosted ? 'sum' : 'mean',
   } as const;
   const given = boosted && weights !== undefined ? { weights } : {};
-  addTrees(builder, { ...op, ...given }, size, place);
+  node.frame.explains(explained(addTrees(builder, { ...op, ...given }, size, place), size));
 }
 
 function kMeans(node: OpNode): void {

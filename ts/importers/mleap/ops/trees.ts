@@ -2,6 +2,7 @@
 // worker thread.
 // Source: tabular.md 4.1, 4.2
 import type { Column, PlanBuilder } from '../../plan/builder.js';
+import type { ExplainedForest, Explanation } from '../../plan/explain.js';
 import { addForest, type ForestSum } from '../../plan/forest.js';
 import type { Bundle, FoundModel } from '../bundle/reader.js';
 import { TreeCollector } from '../bundle/trees.js';
@@ -48,10 +49,11 @@ export function addTrees(
     readonly values: Column;
     readonly weights?: Float64Array;
     readonly sum?: ForestSum;
+    readonly explained?: boolean;
   },
   size: number | undefined,
   place: string,
-): void {
+): ExplainedForest {
   const { trees, features, values, weights, sum } = op;
   const options = {
     features: size === undefined ? { vector: features } : { vector: features, size },
@@ -76,6 +78,17 @@ export function addTrees(
         }),
     ...(weights === undefined ? {} : { weights }),
     ...(sum === undefined ? {} : { sum }),
+    ...(op.explained === true ? { explained: true } : {}),
   };
   addForest(builder, options, place);
+  return { options, column: values };
 }
+
+/** The explanation of a forest; bundles do not keep how many training rows reached a leaf. */
+export const explained = (forest: ExplainedForest, features = 0, scale = 1): Explanation => ({
+  forests: [forest],
+  features,
+  scores: forest.options.width,
+  scale,
+  coversName: 'impurityStats, which MLeap does not save',
+});

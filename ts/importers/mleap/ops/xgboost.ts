@@ -2,6 +2,7 @@
 // XGBoostClassificationModel.
 import { modelInvalid } from '../../../base/errors.js';
 import { call, columnRef, constant, type Expression } from '../../plan/builder.js';
+import type { ExplainedForest } from '../../plan/explain.js';
 import { type Booster, readBooster } from '../../plan/xgboost/booster.js';
 import {
   boosterScores,
@@ -9,6 +10,7 @@ import {
   fillVector,
   float,
   greatestOf,
+  outputCount,
   sigmoid,
   softmax,
   transformed,
@@ -40,7 +42,15 @@ async function boosterOf(node: OpNode): Promise<NodeBooster> {
     if (limit > 0 && limit < booster.trees.length) {
       node.problem(`tree_limit ${limit}: expected 0 or at least the ${booster.trees.length} trees`);
     }
-    return { ...booster, scores: boosterScores(builder, booster, features, place) };
+    const forests: ExplainedForest[] = [];
+    const scores = boosterScores(builder, booster, features, place, { forests });
+    node.frame.explains({
+      forests,
+      features: Math.max(0, size),
+      scores: outputCount(booster),
+      coversName: 'sum_hessian',
+    });
+    return { ...booster, scores };
   } catch (error) {
     if (error instanceof RangeError) throw modelInvalid(`${file}: ${error.message}`);
     throw error;

@@ -83,6 +83,13 @@ export const ZONE: FlatTable<plan.Zone> = { name: 'Zone', members: [
   { name: 'offsets', kind: 'int', typed: true, many: true },
 ] };
 
+export const BACKGROUND_FIELD: FlatTable<plan.BackgroundField> = { name: 'BackgroundField', members: [
+  { name: 'column', kind: 'uint' },
+  { name: 'rows', kind: 'uint' },
+  { name: 'reals', kind: 'double', typed: true, many: true },
+  { name: 'texts', kind: 'string', many: true, optional: true },
+] };
+
 export const PLAN: FlatTable<plan.Plan> = { name: 'Plan', members: [
   { name: 'format', kind: 'string' },
   { name: 'producer', kind: 'string' },
@@ -96,4 +103,5 @@ export const PLAN: FlatTable<plan.Plan> = { name: 'Plan', members: [
   { name: 'zones', kind: ZONE, many: true },
   { name: 'version', kind: 'uint' },
   { name: 'matrix', kind: 'bool', optional: true },
+  { name: 'background', kind: BACKGROUND_FIELD, many: true, optional: true },
 ] };

@@ -110,6 +110,14 @@ export interface Zone {
   readonly offsets: Int32Array;
 }
 
+/** The values of one field in the rows that a model's explanations are relative to. Texts of a String field; else numbers. NaN in `reals`: the value is missing. A Vector field has as many numbers for each row. */
+export interface BackgroundField {
+  readonly column: number;
+  readonly rows: number;
+  readonly reals: Float64Array;
+  readonly texts?: readonly string[];
+}
+
 export interface Plan {
   /** "spark", "mleap", "pmml", "xgboost", "lightgbm" */
   readonly format: string;
@@ -131,4 +139,6 @@ export interface Plan {
   readonly version: number;
   /** A request may send all fields as one tensor [rows, fields], in their order (boosters). */
   readonly matrix?: boolean;
+  /** Rows that explanations are relative to; other fields are missing in them. */
+  readonly background?: readonly BackgroundField[];
 }

@@ -185,13 +185,15 @@ export interface ForestAttributes {
   readonly has_values?: boolean | undefined;
   /** the last output is the leaf of each tree */
   readonly has_leaf?: boolean | undefined;
+  /** only explanations read the trees: the stage runs for requests that need its outputs */
+  readonly explained?: boolean | undefined;
   /** pairs of a text feature and its count of categories */
   readonly category_counts?: Int32Array | undefined;
   /** the categories of all text features, in order */
   readonly categories?: readonly string[] | undefined;
 }
 
-/** Computes Shapley values of forests, from the covers of their leaves; see native/tabular/forest/shap.h. The outputs are the values and the expected value. */
+/** Computes Shapley values of forests, from the covers of their leaves (native/tabular/forest/shap.h) or the plan's background rows (interventional.h). The outputs are the values and the expected value. */
 export interface ForestShapAttributes {
   /** a column that each forest fills */
   readonly forests: Int32Array;
@@ -209,6 +211,8 @@ export interface ForestShapAttributes {
   readonly share_features?: Int32Array | undefined;
   /** for each leaf of each forest: the weight of the training rows that reached it */
   readonly covers?: Float64Array | undefined;
+  /** why there are no covers: without background rows, requests are rejected with it */
+  readonly uncovered?: string | undefined;
   /** why there are no values: requests are rejected with it */
   readonly lacks?: string | undefined;
   /** a factor for all values */
@@ -229,6 +233,20 @@ export interface ForestTreesAttributes {
   readonly values?: boolean | undefined;
   /** a factor for all values */
   readonly scale?: Real | undefined;
+}
+
+/** Computes Shapley values of linear models: coefficients times differences to the means of the plan's background rows. The outputs are the values and the expected value. */
+export interface LinearShapAttributes {
+  /** for each score: one for each feature */
+  readonly coefficients: Float64Array;
+  /** one for each score */
+  readonly intercepts: Float64Array;
+  /** the input is one Vector, not a scalar for each feature; missing scalars are 0 */
+  readonly vector?: boolean | undefined;
+  /** the mean of each feature, if there are no background rows */
+  readonly means?: Float64Array | undefined;
+  /** why there are no means: without background rows, requests are rejected with it */
+  readonly unmeant?: string | undefined;
 }
 
 /** Maps a label to its index. */
@@ -1426,6 +1444,7 @@ export interface StageAttributes {
   readonly 'forest': ForestAttributes;
   readonly 'forest_shap': ForestShapAttributes;
   readonly 'forest_trees': ForestTreesAttributes;
+  readonly 'linear_shap': LinearShapAttributes;
   readonly 'string_indexer': StringIndexerAttributes;
   readonly 'index_to_string': IndexToStringAttributes;
   readonly 'string_map': StringMapAttributes;

@@ -11,6 +11,7 @@ import { missingTreatment } from './combine.js';
 import { lazyResult } from '../answers/results.js';
 import { planType } from '../types.js';
 import { type XmlElement, child } from '../xml/reader.js';
+import { explainedForest } from '../tree/explained.js';
 import { ForestNodes } from '../tree/forest-nodes.js';
 import { distributionOf, scoreOf, tableOf, treeLabels } from '../tree/tree.js';
 import type { TreeTable } from '../tree/table.js';
@@ -124,13 +125,16 @@ export function forestResult(
   if (votes) return voted(made, parts.length, weights, labels, context, segmentation);
   const values = plan.column('trees', blends && labels.length > 1 ? 'vector' : 'double');
   const sums = { sum: sum ?? 'sum', floatSums: single, nanIsLargest: true, values } as const;
-  addForest(plan, { ...made, ...(weights && { weights }), ...sums }, place);
-  if (!blends) return { predicted: values };
+  const options = { ...made, ...(weights && { weights }), ...sums };
+  addForest(plan, options, place);
+  const explanation = () => explainedForest(plan, nodes, options);
+  if (!blends) return { predicted: values, explanation };
   const column = labels.length > 1 ? values : context.vector([values], segmentation);
   const probabilities = { column, labels };
   return lazyResult({
     predicted: () => context.classify(probabilities, segmentation),
     probabilities: () => probabilities,
+    explanation: () => explanation,
   });
 }
 

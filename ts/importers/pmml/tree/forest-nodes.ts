@@ -43,6 +43,7 @@ export class ForestNodes {
   readonly #missing: number[] = [];
   readonly #roots: number[] = [];
   readonly #leaves: number[] = [];
+  readonly #covers: number[] = [];
   readonly #features: Column[] = [];
   readonly #featureOf = new Map<Column, number>();
   readonly #categories = new Map<number, Map<string, number>>();
@@ -62,9 +63,11 @@ export class ForestNodes {
     }
   }
 
-  leaf(values: readonly number[]): number {
+  /** `cover`: the training rows that reached it; NaN: the document does not say. */
+  leaf(values: readonly number[], cover: number): number {
     const at = this.#leaves.length / this.width;
     this.#leaves.push(...values);
+    this.#covers.push(cover);
     return ~at;
   }
 
@@ -109,6 +112,11 @@ export class ForestNodes {
     }
     this.#setOffsets.push(this.#setMembers.length);
     return this.#setOffsets.length - 2;
+  }
+
+  /** By leaf. undefined: the document does not say. */
+  get covers(): Float64Array | undefined {
+    return this.#covers.some(Number.isNaN) ? undefined : Float64Array.from(this.#covers);
   }
 
   finish() {
@@ -161,10 +169,10 @@ class Adding {
     return this.#subtree(0, 0);
   }
 
-  #leafOf(node: number): number {
+  #leafOf(node: number, cover: number): number {
     const values = this.leaf(node);
     if (values === undefined) throw new Unfit();
-    return this.forest.leaf(values);
+    return this.forest.leaf(values, cover);
   }
 
   #children(node: number): number[] {
@@ -177,7 +185,8 @@ class Adding {
   #subtree(node: number, depth: number): number {
     if (depth > 1000) throw new Unfit();
     const children = this.#children(node);
-    if (children.length === 0) return this.#leafOf(node);
+    if (children.length === 0)
+      return this.#leafOf(node, this.table.recordCount[node] ?? Number.NaN);
     const always = children.findIndex((each) => this.table.predicate[each] === Predicate.True);
     const decided = always < 0 ? children : children.slice(0, always);
     const tests = decided.map((each) => this.#test(each));
@@ -254,7 +263,8 @@ class Adding {
       yes: true,
     };
     const before = this.forest.node(missing);
-    this.forest.link(before, missing, this.#leafOf(node), made, TreeMissing.Left);
+    // The node's records are counted by its children.
+    this.forest.link(before, missing, this.#leafOf(node, 0), made, TreeMissing.Left);
     return before;
   }
 

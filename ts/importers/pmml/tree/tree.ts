@@ -3,13 +3,14 @@
 import type { TreeMissing } from '../../plan/generated/stages.js';
 import { type PickTable, addPick } from '../../plan/forest.js';
 import { type Column, call, columnRef } from '../../plan/builder.js';
-import type { LabelledVector, LowerModel, ModelResult } from '../context.js';
+import type { LabelledVector, LowerModel, ModelResult, PmmlExplanation } from '../context.js';
 import { placeOf } from '../document.js';
 import type { Context } from '../lower.js';
 import { lazyResult } from '../answers/results.js';
 import { planType } from '../types.js';
 import { type XmlElement, child } from '../xml/reader.js';
 import { isFloat, keptNumber } from '../vendor.js';
+import { explainedTree } from './explained.js';
 import { NodeAttributes } from './nodes.js';
 import { type TreeTable, cellOf, treeTable } from './table.js';
 
@@ -360,15 +361,34 @@ class TreeLowering {
     return this.#pick('entityId', 'string', { texts });
   }
 
+  /** The scores of a regression, or the probabilities. */
+  #explanation(): PmmlExplanation | undefined {
+    const { context, model, table } = this;
+    if (context.functionName !== 'classification') {
+      const valueOf = (node: number): readonly number[] | undefined => {
+        const value = Number(cellOf(table, table.score, node) ?? Number.NaN);
+        return Number.isNaN(value) ? undefined : [keptNumber(model, value)];
+      };
+      return explainedTree(model, table, context, 1, valueOf);
+    }
+    const sharesOf = (node: number): readonly number[] | undefined => {
+      const found = distributionOf(table, node, context);
+      return found && this.#labels.map((label) => found.get(label) ?? 0);
+    };
+    return explainedTree(model, table, context, this.#labels.length, sharesOf);
+  }
+
   result(): ModelResult {
     if (this.context.functionName !== 'classification') {
       return lazyResult({
         predicted: () => this.#regression(),
+        explanation: () => () => this.#explanation(),
         entityId: () => this.#entityId(),
       });
     }
     return lazyResult({
       predicted: () => this.#classification(),
+      explanation: () => () => this.#explanation(),
       probabilities: () => this.#probabilities(),
       confidences: () => this.#confidenceVector(),
       confidencesUnsaid: () => this.table.labelConfidence.every((each) => Number.isNaN(each)),

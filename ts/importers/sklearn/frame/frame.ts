@@ -13,11 +13,15 @@ import type { Item } from '../read/item.js';
 import type { ElementKind, Fields } from './fields.js';
 import type { Result } from './step.js';
 
-export type Element =
-  // A feature of the request, whose type its first reader decides.
-  | { readonly feature: number }
+export type Element = (
+  | // A feature of the request, whose type its first reader decides.
+  { readonly feature: number }
   | { readonly column: Column; readonly kind: ElementKind }
-  | { readonly vector: Column; readonly index: number; readonly size: number };
+  | { readonly vector: Column; readonly index: number; readonly size: number }
+) & {
+  /** Its name by get_feature_names_out(), if it is known. */
+  readonly label?: string;
+};
 
 export type Frame = readonly Element[];
 
@@ -143,5 +147,8 @@ export function mapNumbers(
   if (outputs.length > 0) {
     builder.stage('derive', [], outputs, { expressions: { expressions } }, place);
   }
-  return outputs.map(columnElement);
+  return outputs.map((column, i) => {
+    const label = frame[i]?.label;
+    return label === undefined ? columnElement(column) : { ...columnElement(column), label };
+  });
 }

@@ -1,5 +1,6 @@
 // Inputs and results of lowering an estimator. Importer's worker thread; plain data.
 import type { Column } from '../../plan/builder.js';
+import type { AnyExplanation } from '../../plan/explain.js';
 import type { Item } from '../read/item.js';
 import type { Frame, Lowering } from './frame.js';
 import type { Labels } from './labels.js';
@@ -20,6 +21,12 @@ export interface Scores {
   readonly isMatrix?: boolean;
 }
 
+/** How a model's scores are made of the elements of a frame. */
+export interface Explained {
+  readonly frame: Frame;
+  readonly by: AnyExplanation;
+}
+
 export interface Transformed {
   readonly role: 'transformer';
   readonly frame: Frame;
@@ -33,11 +40,13 @@ export interface Classified {
   /** A Vector with a number for each class. */
   readonly probability?: Column;
   readonly decision?: Scores;
+  readonly explained?: Explained;
 }
 
 export interface Estimated {
   readonly role: 'regressor';
   readonly values: Scores;
+  readonly explained?: Explained;
 }
 
 export interface Detected {
@@ -46,6 +55,7 @@ export interface Detected {
   readonly decision: Column;
   readonly isStrict?: boolean;
   readonly samples: Column;
+  readonly explained?: Explained;
 }
 
 export interface Clustered {

@@ -12,11 +12,11 @@ import {
   signIndex,
   twoProbabilities,
 } from '../frame/scores.js';
-import type { Classified, Estimated, Scores, Step } from '../frame/step.js';
+import type { Classified, Estimated, Explained, Scores, Step } from '../frame/step.js';
 import type { Item } from '../read/item.js';
 import { frameOf } from './compose.js';
 import { histogramTree, type TreeArrays, treeArrays } from './nodes.js';
-import { addTrees, checked, treeFeatures } from './trees.js';
+import { addTrees, checked, explainedBy, treeFeatures } from './trees.js';
 
 /** The trees of each score. */
 type Rounds = readonly (readonly TreeArrays[])[];
@@ -36,27 +36,37 @@ function joinedScores(step: Step, columns: readonly Column[]): Scores {
   return { column, size: columns.length };
 }
 
+interface Boosted {
+  readonly decision: Scores;
+  readonly explained: Explained;
+}
+
+/** Errors: RangeError: a broken tree. */
 function sums(
   step: Step,
   frame: Frame,
   rounds: Rounds,
   base: readonly number[],
   areFloats: boolean,
-): Scores {
+): Boosted {
   const features = treeFeatures(step, frame, areFloats ? 'refuse' : 'nodes');
-  const columns = rounds.map((trees, k) =>
-    addTrees(step, trees, features, frame.length, {
+  const forests = rounds.map((trees, score) => ({
+    ...addTrees(step, trees, features, frame.length, {
       width: 1,
       sum: 'sum',
-      base: Float64Array.of(base[k] ?? 0),
+      base: Float64Array.of(base[score] ?? 0),
       areFloats,
     }),
-  );
-  return joinedScores(step, columns);
+    score,
+    order: trees.map((_, round) => round * rounds.length + score),
+  }));
+  const columns = forests.map(({ column }) => column);
+  const explained = explainedBy(frame, forests, { scores: rounds.length });
+  return { decision: joinedScores(step, columns), explained };
 }
 
 /** Scores of GradientBoosting. `count`: of trees in a round. */
-function gradientScores(step: Step, frame: Frame, count: number): Scores {
+function gradientScores(step: Step, frame: Frame, count: number): Boosted {
   const { item } = step;
   const rate = item.get('learning_rate').number();
   const estimators = item.get('estimators_');
@@ -106,7 +116,8 @@ function initialScores(item: Item, count: number): readonly number[] {
 const isExponential = (item: Item): boolean => item.get('loss').text() === 'exponential';
 
 export function gradientRegressor(step: Step, frame: Frame): Estimated {
-  return { role: 'regressor', values: gradientScores(step, frame, 1) };
+  const { decision, explained } = gradientScores(step, frame, 1);
+  return { role: 'regressor', values: decision, explained };
 }
 
 export function gradientClassifier(step: Step, frame: Frame): Classified {
@@ -114,22 +125,22 @@ export function gradientClassifier(step: Step, frame: Frame): Classified {
   const { builder } = lowering;
   const classes = labelsOf(item.get('classes_'));
   const count = classes.values.length;
-  const decision = gradientScores(step, frame, count === 2 ? 1 : count);
+  const { decision, explained } = gradientScores(step, frame, count === 2 ? 1 : count);
   const { column } = decision;
   if (count > 2) {
     const index = greatestIndex(builder, column, place);
     const probability = linked(builder, column, 'softmax', place);
-    return { role: 'classifier', classes, index, probability, decision };
+    return { role: 'classifier', classes, index, probability, decision, explained };
   }
   const index = signIndex(builder, column, place, 'sql.greater_equal');
   const twice = call('sql.multiply', constant(2), columnRef(column));
   const score = isExponential(item) ? derived(builder, 'score', twice, place) : column;
   const probability = twoProbabilities(builder, score, place);
-  return { role: 'classifier', classes, index, probability, decision };
+  return { role: 'classifier', classes, index, probability, decision, explained };
 }
 
 /** Scores of HistGradientBoosting, and the columns that its preprocessor makes. */
-function histogramScores(step: Step, frame: Frame, count: number): Scores {
+function histogramScores(step: Step, frame: Frame, count: number): Boosted {
   const { item, lowering, place } = step;
   const preprocessor = item.given('_preprocessor');
   const categorical = item.given('is_categorical_')?.array().values ?? [];
@@ -147,7 +158,26 @@ function histogramScores(step: Step, frame: Frame, count: number): Scores {
     .map((round) => round.list().map(histogramTree));
   const base = item.get('_baseline_prediction');
   const bases = base.array().shape.length === 2 ? base.reals([1, count]) : base.reals([count]);
-  return sums(step, given, byScore(rounds, count, item), Array.from(bases), false);
+  const made = sums(step, given, byScore(rounds, count, item), Array.from(bases), false);
+  if (preprocessor === undefined) return made;
+  // It moves the categorical features to the front.
+  const positions = [...categorical.keys()];
+  const isFirst = (feature: number): boolean => categorical[feature] === true;
+  const sources = [
+    ...positions.filter(isFirst),
+    ...positions.filter((feature) => !isFirst(feature)),
+  ].map((feature) => [feature]);
+  return { ...made, explained: movedTo(frame, made.explained, sources) };
+}
+
+/** The explanation by the elements of `frame`, from which the trees' features come. */
+function movedTo(
+  frame: Frame,
+  { by }: Explained,
+  sources: readonly (readonly number[])[],
+): Explained {
+  if (!('forests' in by)) return { frame, by };
+  return { frame, by: { ...by, forests: by.forests.map((each) => ({ ...each, sources })) } };
 }
 
 export function histogramClassifier(step: Step, frame: Frame): Classified {
@@ -155,16 +185,16 @@ export function histogramClassifier(step: Step, frame: Frame): Classified {
   const { builder } = lowering;
   const classes = labelsOf(item.get('classes_'));
   const count = classes.values.length;
-  const decision = histogramScores(step, frame, count === 2 ? 1 : count);
+  const { decision, explained } = histogramScores(step, frame, count === 2 ? 1 : count);
   const { column } = decision;
   if (count > 2) {
     const index = greatestIndex(builder, column, place);
     const probability = linked(builder, column, 'softmax', place);
-    return { role: 'classifier', classes, index, probability, decision };
+    return { role: 'classifier', classes, index, probability, decision, explained };
   }
   const index = signIndex(builder, column, place);
   const probability = twoProbabilities(builder, column, place);
-  return { role: 'classifier', classes, index, probability, decision };
+  return { role: 'classifier', classes, index, probability, decision, explained };
 }
 
 /** Losses whose link is the logarithm. */
@@ -172,9 +202,10 @@ const LOG_LOSSES: readonly string[] = ['poisson', 'gamma'];
 
 export function histogramRegressor(step: Step, frame: Frame): Estimated {
   const { item, lowering, place } = step;
-  const scores = histogramScores(step, frame, 1);
-  if (!LOG_LOSSES.includes(item.get('loss').text())) return { role: 'regressor', values: scores };
-  const power = call('sql.exp', columnRef(scores.column));
+  const { decision, explained } = histogramScores(step, frame, 1);
+  const isSum = !LOG_LOSSES.includes(item.get('loss').text());
+  if (isSum) return { role: 'regressor', values: decision, explained };
+  const power = call('sql.exp', columnRef(decision.column));
   const column = derived(lowering.builder, 'mean', power, place);
-  return { role: 'regressor', values: { column, size: 1 } };
+  return { role: 'regressor', values: { column, size: 1 }, explained };
 }

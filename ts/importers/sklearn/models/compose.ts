@@ -3,6 +3,7 @@
 // compose/_column_transformer.py, model_selection/_search.py.
 import { call, constant } from '../../plan/builder.js';
 import { type Frame, mapNumbers } from '../frame/frame.js';
+import { prefixed } from '../frame/names.js';
 import type { Result, Step, Transformed } from '../frame/step.js';
 import type { Item } from '../read/item.js';
 
@@ -49,7 +50,8 @@ export function lowerUnion(step: Step, frame: Frame): Transformed {
   const parts = step.item.get('transformer_list').list().map(pairOf);
   const made = parts.map(({ name, item }, i): Frame => {
     const place = inside(step, `transformer_list[${i}] '${name}'`);
-    return weighted(step, transformed(step, item, frame, place), weights?.get(name), place);
+    const part = transformed(step, item, frame, place);
+    return weighted(step, namedBy(step, name, part), weights?.get(name), place);
   });
   return { role: 'transformer', frame: made.flat() };
 }
@@ -77,9 +79,16 @@ export function lowerColumns(step: Step, frame: Frame): Transformed {
     if (isWord(transformer, 'drop')) return [];
     const given = columnsOf(rest, names, frame.length).map((column) => frame[column] as never);
     if (given.length === 0) return [];
-    return weighted(step, transformed(step, transformer, given, place), weights?.get(name), place);
+    const part = transformed(step, transformer, given, place);
+    return weighted(step, namedBy(step, name, part), weights?.get(name), place);
   });
   return { role: 'transformer', frame: made.flat() };
+}
+
+/** With the transformer's name, unless the model says otherwise. */
+function namedBy({ item, lowering }: Step, name: string, frame: Frame): Frame {
+  const isVerbose = item.find('verbose_feature_names_out')?.plain() ?? true;
+  return isVerbose === true ? prefixed(lowering.fields, name, frame) : frame;
 }
 
 function namesIn(item: Item, count: number): readonly unknown[] {

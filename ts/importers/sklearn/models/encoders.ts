@@ -20,6 +20,7 @@ import {
   numberOf,
   valueOf,
 } from '../frame/frame.js';
+import { categoryText, labelled, labelOf } from '../frame/names.js';
 import type { Step, Transformed } from '../frame/step.js';
 import { Item } from '../read/item.js';
 
@@ -184,6 +185,10 @@ export function oneHot(step: Step, frame: Frame): Transformed {
   }
   const drops = droppedOf(item, count);
   const groups = groupsOf(item, count);
+  const kinds = item
+    .get('categories_')
+    .list()
+    .map((list) => list.array().kind);
   const parts = categoriesOf(item, count).map((categories, i): Frame => {
     const group = groups[i];
     const groupOf = (position: number): number => group?.[position] ?? position;
@@ -204,7 +209,14 @@ export function oneHot(step: Step, frame: Frame): Transformed {
     );
     const options = { size, dropLast: false, handleInvalid: 'zeros' } as const;
     oneHotEncoder(lowering.builder, { input, output, ...options }, place);
-    return elementsOf(output, size);
+    const made = elementsOf(output, size);
+    const isReal = kinds[i] === 'real';
+    const label = labelOf(lowering.fields, frame[i] as Element);
+    // Groups of infrequent categories get no name.
+    if (label === undefined || grouped < categories.length) return made;
+    const texts = categories.map((category) => `${label}_${categoryText(category, isReal)}`);
+    const byTarget = new Map(texts.map((text, position) => [targetOf(position), text]));
+    return labelled(made, (target) => byTarget.get(target));
   });
   return { role: 'transformer', frame: parts.flat() };
 }

@@ -12,7 +12,7 @@ import {
   signIndex,
   twoProbabilities,
 } from '../frame/scores.js';
-import type { Classified, Estimated, Scores, Step } from '../frame/step.js';
+import type { Classified, Estimated, Explained, Scores, Step } from '../frame/step.js';
 import type { Item } from '../read/item.js';
 
 interface Coefficients {
@@ -64,6 +64,16 @@ export function linearDecision(
   return { column, size };
 }
 
+/** The explanation of the sums of a model. */
+function explainedSums(
+  { item }: Step,
+  frame: Frame,
+  vector: Column,
+): { readonly explained: Explained } {
+  const { coefficients, intercepts } = coefficientsOf(item, frame.length);
+  return { explained: { frame, by: { features: { vector }, coefficients, intercepts } } };
+}
+
 type Probability = 'sigmoid' | 'softmax' | 'softmax_of_two' | 'none';
 
 function classesOf(item: Item): Labels {
@@ -92,7 +102,8 @@ export const linearClassifier =
       size === 1 ? signIndex(builder, column, place) : greatestIndex(builder, column, place);
     const probability = probabilities(step, decision, probabilityOf(item, count));
     const shown = probability === undefined ? {} : { probability };
-    return { role: 'classifier', classes, index, decision, ...shown };
+    const explained = explainedSums(step, frame, features);
+    return { role: 'classifier', classes, index, decision, ...shown, ...explained };
   };
 
 function probabilities(
@@ -141,10 +152,11 @@ export const linearRegressor =
     const { builder } = lowering;
     const { coefficients, intercepts, size, isSingle } = coefficientsOf(item, frame.length);
     const features = vectorOf(lowering, frame, 'refuse', place);
+    const explained = explainedSums(step, frame, features);
     if (size > 1) {
       const scores = builder.column('prediction', 'vector');
       linearScores(builder, { features, scores, coefficients, intercepts }, place);
-      return { role: 'regressor', values: { column: scores, size, isMatrix: true } };
+      return { role: 'regressor', values: { column: scores, size, isMatrix: true }, ...explained };
     }
     const prediction = builder.column('prediction', 'double');
     const intercept = intercepts[0] ?? 0;
@@ -152,7 +164,7 @@ export const linearRegressor =
     const isExponential = linkOf(item) === 'exponential';
     const power = call('sql.exp', columnRef(prediction));
     const column = isExponential ? derived(builder, 'mean', power, place) : prediction;
-    return { role: 'regressor', values: { column, size, isMatrix: !isSingle } };
+    return { role: 'regressor', values: { column, size, isMatrix: !isSingle }, ...explained };
   };
 
 export const logLink = (): Link => 'exponential';

@@ -10,6 +10,8 @@ const BITSET_WORDS = 8;
 export type Trees = Pick<ForestOptions, 'nodes' | 'roots' | 'leaves' | 'width' | 'sets'> & {
   /** The weight of the training rows by leaf. */
   readonly covers: Float64Array;
+  /** By leaf: the number of its node in the tree, which apply() returns. */
+  readonly leafIds: Int32Array;
 };
 
 /** One tree before it is joined to the others; arrays by node. */
@@ -121,6 +123,7 @@ class Joiner {
   readonly #missing: Uint8Array;
   readonly #leaves: Float64Array;
   readonly #covers: Float64Array;
+  readonly #leafIds: Int32Array;
   readonly #offsets: number[] = [0];
   readonly #members: number[] = [];
   #nodeCount = 0;
@@ -146,6 +149,7 @@ class Joiner {
     this.#missing = new Uint8Array(inner);
     this.#leaves = new Float64Array(leaves * width);
     this.#covers = new Float64Array(leaves);
+    this.#leafIds = new Int32Array(leaves);
   }
 
   joined(): Trees {
@@ -169,6 +173,7 @@ class Joiner {
       leaves: this.#leaves,
       width: this.#width,
       covers: this.#covers,
+      leafIds: this.#leafIds,
       ...(hasSets ? { sets } : {}),
     };
   }
@@ -210,6 +215,7 @@ class Joiner {
       this.#leaves[this.#leafCount * this.#width + k] = valueOf(node, k);
     }
     this.#covers[this.#leafCount] = cover[node] ?? 0;
+    this.#leafIds[this.#leafCount] = node;
     this.#leafCount += 1;
   }
 

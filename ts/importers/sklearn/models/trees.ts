@@ -1,11 +1,12 @@
 // Decision trees and averages of them. Importer's worker thread; pure. Source: scikit-learn's
 // tree/_classes.py, ensemble/_forest.py, ensemble/_iforest.py.
-import { call, type Column, columnRef, constant } from '../../plan/builder.js';
+import { call, columnRef, constant } from '../../plan/builder.js';
+import type { ExplainedForest, Explanation } from '../../plan/explain.js';
 import { addForest, type ForestOptions } from '../../plan/forest.js';
 import { type Frame, numbersOf, vectorOf } from '../frame/frame.js';
 import { labelsOf } from '../frame/labels.js';
 import { derived, greatestIndex } from '../frame/scores.js';
-import type { Classified, Detected, Estimated, Step } from '../frame/step.js';
+import type { Classified, Detected, Estimated, Explained, Step } from '../frame/step.js';
 import type { Item } from '../read/item.js';
 import { joinTrees, type TreeArrays, treeArrays } from './nodes.js';
 
@@ -32,24 +33,34 @@ interface SumOptions {
   readonly areFloats?: boolean;
 }
 
-/** A Double, or a Vector if the leaves have several numbers. */
+/** Fills a Double, or a Vector if the leaves have several numbers. */
 export function addTrees(
   step: Step,
   trees: readonly TreeArrays[],
   features: ForestOptions['features'],
   count: number,
   { width, sum, base, areFloats = true }: SumOptions,
-): Column {
+): ExplainedForest {
   const {
     lowering: { builder },
     place,
   } = step;
   const values = builder.column('sum of the trees', width === 1 ? 'double' : 'vector');
-  const { covers: _, ...joined } = joinTrees(trees, width, count);
+  const { covers, leafIds, ...joined } = joinTrees(trees, width, count);
   const options = { features, ...joined, sum, roundToFloat: areFloats, values };
   addForest(builder, base === undefined ? options : { ...options, base }, place);
-  return values;
+  return { options, column: values, covers, leafIds };
 }
+
+/** The explanation of what the forests fill. */
+export const explainedBy = (
+  frame: Frame,
+  forests: readonly ExplainedForest[],
+  more: Pick<Explanation, 'scores' | 'scale'>,
+): Explained => ({
+  frame,
+  by: { forests, features: frame.length, coversName: 'weighted_n_node_samples', ...more },
+});
 
 /** The trees of a forest, or the only one. */
 const treesOf = (item: Item): readonly Item[] =>
@@ -77,9 +88,11 @@ export function treeClassifier(step: Step, frame: Frame): Classified {
     treeArrays(checked(tree, 1, width), (values, node, k) => values[node * width + k] ?? 0),
   );
   const features = treeFeatures(step, frame, missingOf(step));
-  const probability = addTrees(step, trees, features, frame.length, { width, sum: 'mean' });
+  const forest = addTrees(step, trees, features, frame.length, { width, sum: 'mean' });
+  const probability = forest.column;
   const index = greatestIndex(lowering.builder, probability, place);
-  return { role: 'classifier', classes, index, probability };
+  const explained = explainedBy(frame, [forest], { scores: width });
+  return { role: 'classifier', classes, index, probability, explained };
 }
 
 export function treeRegressor(step: Step, frame: Frame): Estimated {
@@ -89,8 +102,9 @@ export function treeRegressor(step: Step, frame: Frame): Estimated {
     treeArrays(checked(tree, width, 1), (values, node, k) => values[node * width + k] ?? 0),
   );
   const features = treeFeatures(step, frame, missingOf(step));
-  const column = addTrees(step, trees, features, frame.length, { width, sum: 'mean' });
-  return { role: 'regressor', values: { column, size: width } };
+  const forest = addTrees(step, trees, features, frame.length, { width, sum: 'mean' });
+  const explained = explainedBy(frame, [forest], { scores: width });
+  return { role: 'regressor', values: { column: forest.column, size: width }, explained };
 }
 
 /** The tree, if its values have this form. */
@@ -119,16 +133,22 @@ export function isolationForest(step: Step, frame: Frame): Detected {
   });
   const rows = (item.find('_max_samples') ?? item.get('max_samples_')).number();
   const features = treeFeatures(step, frame, 'nodes');
-  const depths = addTrees(step, trees, features, frame.length, { width: 1, sum: 'sum' });
+  const forest = addTrees(step, trees, features, frame.length, { width: 1, sum: 'sum' });
   const expected = trees.length * averagePathLength(rows);
   if (!(expected > 0)) throw item.bad('expected trees of two rows or more');
-  const exponent = call('sql.divide', call('sql.negative', columnRef(depths)), constant(expected));
+  const exponent = call(
+    'sql.divide',
+    call('sql.negative', columnRef(forest.column)),
+    constant(expected),
+  );
   const score = call('sql.negative', call('sql.pow', constant(2), exponent));
   const samples = derived(builder, 'score of the sample', score, place);
   const offset = item.get('offset_').number();
   const above = call('sql.subtract', columnRef(samples), constant(offset));
   const decision = derived(builder, 'decision', above, place);
-  return { role: 'detector', decision, samples };
+  // The mean of the depths is explained, as by shap: the score is no sum.
+  const explained = explainedBy(frame, [forest], { scale: 1 / trees.length });
+  return { role: 'detector', decision, samples, explained };
 }
 
 /** A leaf has the depth at which its rows would be alone. */

@@ -3,7 +3,7 @@
 // request: the plan is lazy, so that a run computes them only then. Importer's worker thread.
 // Source: tabular.md 2.4
 import type { Column } from '../../plan/builder.js';
-import { addExplanation } from '../../plan/explain.js';
+import { addAnyExplanation } from '../../plan/explain.js';
 import type { Field, Plan } from '../../plan/generated/plan.js';
 import { EXPLANATIONS } from '../../../model/explanation-names.js';
 import { StageProblem } from '../read/problem.js';
@@ -36,8 +36,9 @@ function explain({ plan, explained, predicting, frame }: Model): readonly Column
   if (explained === undefined || explained.stage !== predicting.stage) return [];
   const isTaken = EXPLANATIONS.some((name) => frame.find(name) !== undefined);
   if (isTaken) return [];
-  addExplanation(plan, explained.explanation);
-  return explained.explanation.forests.map(({ column }) => column);
+  const { explanation } = explained;
+  addAnyExplanation(plan, explanation);
+  return 'forests' in explanation ? explanation.forests.map(({ column }) => column) : [];
 }
 
 /** Fields are known by what stages take them as, the first of them that says. */

@@ -1,7 +1,7 @@
 // One stage of a Spark model while it is lowered: its parameters, and the frame that it reads and
 // adds to. Importer's worker thread.
 import type { Column, PlanBuilder } from '../../plan/builder.js';
-import type { Explanation } from '../../plan/explain.js';
+import { type AnyExplanation, featureCount } from '../../plan/explain.js';
 import type { Type } from '../../plan/generated/plan.js';
 import type { Problems } from '../../plan/problems.js';
 import type { StageFolder } from '../read/folder.js';
@@ -23,12 +23,12 @@ export interface Model {
   stages: number;
   /** The last stage that predicts, by its number, and its outputs as they are to be answered. */
   predicting: { readonly stage: number; readonly names: readonly string[] };
-  /** The trees of the last stage that has some, by its number. */
+  /** The last stage that can be explained, by its number. */
   explained?: {
     readonly stage: number;
-    readonly explanation: Explanation;
-    /** Those of the features, if they are known. */
-    readonly names?: readonly string[];
+    readonly explanation: AnyExplanation;
+    /** Those of the features; empty: they are not known. */
+    readonly names: readonly string[];
   };
 }
 
@@ -129,12 +129,12 @@ export class Stage {
     this.model.predicting = { stage: this.number, names };
   }
 
-  /** Says how trees make what this stage predicts from a vector of features. */
-  explains(explanation: Explanation, { slots, size = slots?.length }: Attributes): void {
+  /** Says how trees or a linear model make what this stage predicts from a vector of features. */
+  explains(explanation: AnyExplanation, { slots, size = slots?.length }: Attributes): void {
     const known = slots?.flatMap(({ name }) => name ?? []);
-    const isNamed = size === explanation.features && known?.length === size;
-    const names = isNamed ? { names: known } : {};
-    this.model.explained = { stage: this.number, explanation, ...names };
+    const isNamed = size === featureCount(explanation) && known?.length === size;
+    const names = isNamed ? known : [];
+    this.model.explained = { stage: this.number, explanation, names };
   }
 }
 

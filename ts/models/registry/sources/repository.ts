@@ -42,7 +42,7 @@ import {
   tryStat,
   unreadableModel,
 } from './scan.js';
-import type { FoundConfig, FoundModel, FoundSchema, SourceKind } from './scan.js';
+import type { FoundConfig, FoundModel, FoundFile, SourceKind } from './scan.js';
 import { parseVersion } from '../../../model/version-policy.js';
 import type { VersionPolicy } from '../../../model/version-policy.js';
 
@@ -66,6 +66,7 @@ const SEARCHED_FOLDERS_MAX = 64;
 const CONFIGS_FOLDER = 'configs';
 /** The parameter that names the schema of a tabular model. */
 const SCHEMA_PARAMETER = 'schema';
+const BACKGROUND_PARAMETER = 'explain_background';
 
 /** Contents of one PATH or repository. */
 export interface SourceScan {
@@ -342,20 +343,24 @@ export async function foundConfig(
     const problem = wrongStates.map(problemText).join('; ');
     return { ...NO_CONFIG, problem, notes, warnings, revision: digest([text, problem]) };
   }
-  const found = await configuredSchema(folder, config, path);
-  if (typeof found === 'string') {
-    return { ...NO_CONFIG, problem: found, notes, warnings, revision: digest([text, found]) };
+  const schema = await namedFile(folder, config, path, SCHEMA_PARAMETER);
+  const background = await namedFile(folder, config, path, BACKGROUND_PARAMETER);
+  const lost = [schema, background].find((found) => typeof found === 'string');
+  if (typeof schema === 'string' || typeof background === 'string') {
+    const problem = String(lost);
+    return { ...NO_CONFIG, problem, notes, warnings, revision: digest([text, problem]) };
   }
-  const schema = found === undefined ? {} : { schema: found };
   const stateSums = [...states].map(([name, bytes]) => `${name}:${sha1(bytes)}`);
-  const parts = [text, ...warnings, ...[...labels].flat(2), found?.revision ?? '', ...stateSums];
+  const fileRevisions = [schema?.revision ?? '', background?.revision ?? ''];
+  const parts = [text, ...warnings, ...[...labels].flat(2), ...fileRevisions, ...stateSums];
   const revision = digest(parts);
   const read = states.size === 0 ? {} : { initialStates: states };
   return {
     config,
     classLabels: labels,
     ...read,
-    ...schema,
+    ...(schema === undefined ? {} : { schema }),
+    ...(background === undefined ? {} : { background }),
     problem: '',
     notes,
     warnings,
@@ -364,16 +369,17 @@ export async function foundConfig(
 }
 
 /**
- * The schema file named by the parameter "schema" in the model's folder, its problem, or neither.
+ * The file in the model's folder that a parameter names, its problem, or neither.
  */
-async function configuredSchema(
+async function namedFile(
   folder: string,
   config: TritonConfig,
   configPath: string,
-): Promise<FoundSchema | string | undefined> {
-  const name = parameterOf(config, SCHEMA_PARAMETER);
+  parameterName: string,
+): Promise<FoundFile | string | undefined> {
+  const name = parameterOf(config, parameterName);
   if (name === '') return undefined;
-  const place = `${configPath}: parameters "${SCHEMA_PARAMETER}"`;
+  const place = `${configPath}: parameters "${parameterName}"`;
   if (isAbsolute(name) || name.includes('\0') || name.split(/[\\/]/).includes('..')) {
     return `${place}: expected a file in the model's folder, got ${echo(name)}`;
   }

@@ -79,7 +79,9 @@ export interface FoundConfig {
   /** Why nothing can be served with it; "" if it is valid. */
   readonly problem: string;
   /** The file of the parameter "schema". */
-  readonly schema?: FoundSchema;
+  readonly schema?: FoundFile;
+  /** The file of the parameter "explain_background". */
+  readonly background?: FoundFile;
   /** MLServer's settings, which replace a configuration. */
   readonly mlserver?: ModelSettings;
   /** Settings that are read but have no effect. */
@@ -90,7 +92,7 @@ export interface FoundConfig {
   readonly revision: string;
 }
 
-export interface FoundSchema {
+export interface FoundFile {
   /** Absolute. */
   readonly path: string;
   /** Changes if the file does. */
@@ -311,7 +313,7 @@ export function tabularSettingsOf(
   model: FoundModel,
   version: FoundVersion,
 ): Omit<TabularImporterSpec, 'format'> {
-  const { config } = model.config;
+  const { config, background } = model.config;
   const wanted = parameterOf(config, VERIFICATION_PARAMETER);
   const answer: BoosterAnswer | undefined =
     model.config.mlserver === undefined ? filAnswer(config) : { server: 'mlserver' };
@@ -320,6 +322,7 @@ export function tabularSettingsOf(
     timezone: parameterOf(config, TIMEZONE_PARAMETER),
     ansi: parameterOf(config, ANSI_PARAMETER),
     verification: VERIFICATION_MODES.find((mode) => mode === wanted) ?? 'fail',
+    ...(background === undefined ? {} : { background: background.path }),
     ...(answer === undefined ? {} : { answer }),
   };
 }

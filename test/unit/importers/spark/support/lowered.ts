@@ -4,6 +4,7 @@ import { ErrorCode, ServalError } from '../../../../../ts/base/errors.js';
 import { lowerSpark } from '../../../../../ts/importers/spark/index.js';
 import type { TabularSettings } from '../../../../../ts/importers/plan/imported.js';
 import type { Plan, Stage } from '../../../../../ts/importers/plan/generated/plan.js';
+import { EXPLANATIONS } from '../../../../../ts/model/explanation-names.js';
 import { modelFiles, openFiles, type StageSketch } from './model.js';
 
 export async function planOf(
@@ -28,8 +29,11 @@ export const stagesOf = ({ block }: Plan): readonly Stage[] => block.stages ?? [
 export const kindsOf = (plan: Plan): string[] => stagesOf(plan).map(({ kind }) => kind);
 export const fieldsOf = ({ fields = [] }: Plan): string[] =>
   fields.map(({ name, type }) => `${name}: ${type}`);
-/** "prediction: double"; in brackets if it is only returned on request. */
+const EXPLAINED: ReadonlySet<string> = new Set(EXPLANATIONS);
+/**
+ * "prediction: double"; in brackets if it is only returned on request. Without those that explain.
+ */
 export const outputsOf = ({ outputs = [] }: Plan): string[] =>
-  outputs.map(({ name, type, extra }) =>
-    extra === true ? `(${name}: ${type})` : `${name}: ${type}`,
-  );
+  outputs
+    .filter(({ name }) => !EXPLAINED.has(name))
+    .map(({ name, type, extra }) => (extra === true ? `(${name}: ${type})` : `${name}: ${type}`));

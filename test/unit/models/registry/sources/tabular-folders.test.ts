@@ -136,6 +136,28 @@ test('a configured schema wins, and stays in the folder', async (t) => {
   }
 });
 
+test('a background set is a file in the folder; another content is another revision', async (t) => {
+  const config = (name: string): string =>
+    `platform: "pmml_xml" parameters { key: "explain_background" value { string_value: "${name}" } }`;
+  const folder = filledFolder(t, {
+    '1/model.pmml': 'x',
+    'rows.csv': 'a\n1\n',
+    'config.pbtxt': config('rows.csv'),
+  });
+  const revisionOf = (model: FoundModel): string | undefined =>
+    desiredModel(model, SETTINGS, {}, true).versions[0]?.revision;
+  const { spec, model } = await specOf(folder);
+  const background = join(folder, 'rows.csv');
+  assert.deepEqual(spec.importer, { ...importerOf(''), background });
+  writeFileSync(background, 'a\n1\n2\n');
+  const changed = await specOf(folder);
+  assert.notEqual(revisionOf(changed.model), revisionOf(model));
+  writeFileSync(join(folder, 'config.pbtxt'), config('../rows.csv'));
+  const { models } = await scanPath(folder, {});
+  const why = /explain_background.*expected a file in the model's folder/;
+  assert.match(models[0]?.problems.join() ?? '', why);
+});
+
 test('what becomes of a model that does not answer as its file says', async (t) => {
   const config = (mode: string): string =>
     `platform: "pmml_xml" parameters { key: "verification" value { string_value: "${mode}" } }`;

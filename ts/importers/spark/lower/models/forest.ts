@@ -1,7 +1,7 @@
 // Spark's decision trees, random forests and boosted trees. Importer's worker thread.
 // Source: tabular.md 5.2, 5.3
 import type { Column } from '../../../plan/builder.js';
-import { type ExplainedForest, noCovers } from '../../../plan/explain.js';
+import type { ExplainedForest } from '../../../plan/explain.js';
 import { addForest, type ForestSum } from '../../../plan/forest.js';
 import { classify, type Link } from '../../../plan/ops/classify.js';
 import { integerCell, numberCell } from '../../read/cells.js';
@@ -91,11 +91,11 @@ function explain(
   const isCovered = leaves.every(({ stats }) => stats.length > 0);
   const leafIds = Int32Array.from(leaves, ({ index }) => index);
   const explanation = {
-    forests: [{ ...forest, covers, leafIds }],
+    forests: [{ ...forest, leafIds, ...(isCovered ? { covers } : {}) }],
     features,
     scores: forest.options.width,
     scale,
-    ...(isCovered ? {} : { lacks: noCovers('impurityStats') }),
+    coversName: 'impurityStats',
   };
   stage.explains(
     explanation,

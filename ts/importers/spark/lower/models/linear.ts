@@ -14,6 +14,7 @@ import {
   linearSvc,
   logisticRegression,
 } from '../../../plan/ops/index.js';
+import { linearSums } from '../../../plan/explain.js';
 import { flagCell, matrixCell, numberCell, numbersCell, vectorCell } from '../../read/cells.js';
 import { StageProblem } from '../../read/problem.js';
 import type { Table } from '../../read/table.js';
@@ -33,6 +34,17 @@ const vector = (table: Table, name: string): Float64Array =>
   vectorCell(table.column([name])[0], name);
 const number = (table: Table, name: string): number => numberCell(table.column([name])[0], name);
 
+/** Explains the sums of a linear model. `mirror`: a negative score before the only one. */
+function explainSums(
+  stage: Stage,
+  coefficients: Float64Array,
+  intercepts: Float64Array,
+  mirror = false,
+): void {
+  const { column: vector, attributes } = stage.input('featuresCol', VECTOR, 'features');
+  stage.explains(linearSums(vector, coefficients, intercepts, mirror), attributes);
+}
+
 const lowerLogisticRegression: Lower = async (stage) => {
   const { coefficients, intercepts, multinomial, size } = logistic(await stage.folder.table());
   const classes = multinomial ? intercepts.length : 2;
@@ -49,6 +61,7 @@ const lowerLogisticRegression: Lower = async (stage) => {
     },
     stage.place,
   );
+  explainSums(stage, coefficients, intercepts, !multinomial);
 };
 
 /** Since 2.1 a matrix; 2.0 had models of two classes only. */
@@ -81,6 +94,7 @@ const lowerLinearSvc: Lower = async (stage) => {
     { features, raw, prediction, coefficients, intercept, threshold },
     stage.place,
   );
+  explainSums(stage, coefficients, Float64Array.of(intercept), true);
 };
 
 const lowerLinearRegression: Lower = async (stage) => {
@@ -89,6 +103,7 @@ const lowerLinearRegression: Lower = async (stage) => {
   const intercept = number(table, 'intercept');
   const columns = regressionColumns(stage, coefficients.length);
   linearRegression(stage.plan, { ...columns, coefficients, intercept }, stage.place);
+  explainSums(stage, coefficients, Float64Array.of(intercept));
 };
 
 const lowerGlm: Lower = async (stage) => {
@@ -108,6 +123,8 @@ const lowerGlm: Lower = async (stage) => {
     { features, offset, prediction, linkPrediction, coefficients, intercept, ...function_ },
     stage.place,
   );
+  // An offset is no feature, and no part of the intercept.
+  if (offset === undefined) explainSums(stage, coefficients, Float64Array.of(intercept));
 };
 
 const CANONICAL: Readonly<Record<Exclude<GlmFamily, 'tweedie'>, GlmLink>> = {

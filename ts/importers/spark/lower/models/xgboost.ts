@@ -2,8 +2,9 @@
 // stages have them, the booster as text in model/. Importer's worker thread.
 // Source: XGBoost 2.1, xgboost.spark.core: SparkXGBModelWriter, _transform.
 import { call, columnRef, type Expression } from '../../../plan/builder.js';
+import type { ExplainedForest } from '../../../plan/explain.js';
 import type { ForestOptions } from '../../../plan/forest.js';
-import { readBooster } from '../../../plan/xgboost/booster.js';
+import { type Booster, readBooster } from '../../../plan/xgboost/booster.js';
 import { firstTrees } from '../../../plan/xgboost/rounds.js';
 import {
   boosterScores,
@@ -11,6 +12,7 @@ import {
   fillVector,
   float,
   greatestOf,
+  outputCount,
   sigmoid,
   softmax,
   transformed,
@@ -47,7 +49,9 @@ async function boosterOf(stage: Stage): Promise<StageBooster> {
   try {
     const read = readBooster(await folder.bytes('model'));
     const booster = firstTrees(read, read.bestTrees ?? read.trees.length);
-    const scores = boosterScores(plan, booster, featuresOf(stage), place);
+    const forests: ExplainedForest[] = [];
+    const scores = boosterScores(plan, booster, featuresOf(stage, booster), place, { forests });
+    explain(stage, booster, forests);
     return { objective: booster.objective, scores };
   } catch (error) {
     if (error instanceof RangeError) throw new StageProblem(`model: ${error.message}`);
@@ -56,10 +60,26 @@ async function boosterOf(stage: Stage): Promise<StageBooster> {
 }
 
 /** One vector, or columns of numbers. */
-function featuresOf(stage: Stage): ForestOptions['features'] {
-  const names = stage.params.texts('features_cols', []);
+function featuresOf(stage: Stage, { numFeature = 0 }: Booster): ForestOptions['features'] {
+  const names = namesOf(stage);
   if (names.length > 0) return names.map((name) => stage.model.frame.get(name, NUMBER).column);
-  return { vector: stage.input('featuresCol', { type: 'vector' }, 'features').column };
+  const vector = stage.input('featuresCol', { type: 'vector' }, 'features').column;
+  return numFeature > 0 ? { vector, size: numFeature } : { vector };
+}
+
+const namesOf = (stage: Stage): readonly string[] => stage.params.texts('features_cols', []);
+
+/** The margins are explained, as by pred_contribs. */
+function explain(stage: Stage, booster: Booster, forests: readonly ExplainedForest[]): void {
+  const names = namesOf(stage);
+  const attributes =
+    names.length > 0
+      ? { slots: names.map((name) => ({ kind: 'numeric', name }) as const) }
+      : stage.input('featuresCol', { type: 'vector' }, 'features').attributes;
+  const { numFeature = 0 } = booster;
+  const features = names.length > 0 ? names.length : numFeature;
+  const scores = outputCount(booster);
+  stage.explains({ forests, features, scores, coversName: 'sum_hessian' }, attributes);
 }
 
 const lowerRegressor: Lower = async (stage) => {
