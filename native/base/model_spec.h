@@ -62,6 +62,7 @@ struct ModelSpec {
   Signature ensemble_signature;
   std::optional<SequenceSpec> sequence;  // its requests are parts of sequences
   LimitSpec limits;                      // of its requests, over all versions
+  uint32_t turn_weight = 100;            // its share of the cores, relative to other models
 };
 
 }  // namespace serval

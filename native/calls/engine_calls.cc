@@ -98,6 +98,7 @@ Answer EngineCalls::ask(Call& call, Received message, bool first) {
   lane_->set_caller(call.caller);
   const Answer answered =
       lane_->infer_message(protocol, message.bytes, timeout_us(call), message.owned);
+  thread_.note_flow(lane_->flow(), lane_->flow_weight());
   TraceId trace_id;
   SpanId span_id;
   if (traces && lane_->traces().take(trace_id, span_id) && first) {

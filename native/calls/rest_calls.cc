@@ -156,6 +156,7 @@ bool RestCalls::append(HttpRequest& request, Inference& asked, std::span<const u
 }
 
 void RestCalls::settle(HttpRequest& request, Inference& asked, const Answer& answered) {
+  thread_.note_flow(lane_->flow(), lane_->flow_weight());
   TraceId trace_id;
   SpanId span_id;
   if (lane_->engine().tracer().on() && lane_->traces().take(trace_id, span_id)) {

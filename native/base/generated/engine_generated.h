@@ -2237,7 +2237,8 @@ struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_RESPONSE_CACHE = 76,
     VT_SEQUENCE = 78,
     VT_DECOUPLED = 80,
-    VT_LIMITS = 82
+    VT_LIMITS = 82,
+    VT_TURN_WEIGHT = 84
   };
   const flatbuffers::String *name() const {
     return GetPointer<const flatbuffers::String *>(VT_NAME);
@@ -2359,6 +2360,9 @@ struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const serval::fb::LimitSpec *limits() const {
     return GetPointer<const serval::fb::LimitSpec *>(VT_LIMITS);
   }
+  uint32_t turn_weight() const {
+    return GetField<uint32_t>(VT_TURN_WEIGHT, 100);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyOffsetRequired(verifier, VT_NAME) &&
@@ -2434,6 +2438,7 @@ struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyField<uint8_t>(verifier, VT_DECOUPLED, 1) &&
            VerifyOffset(verifier, VT_LIMITS) &&
            verifier.VerifyTable(limits()) &&
+           VerifyField<uint32_t>(verifier, VT_TURN_WEIGHT, 4) &&
            verifier.EndTable();
   }
 };
@@ -2562,6 +2567,9 @@ struct ModelSpecBuilder {
   void add_limits(flatbuffers::Offset<serval::fb::LimitSpec> limits) {
     fbb_.AddOffset(ModelSpec::VT_LIMITS, limits);
   }
+  void add_turn_weight(uint32_t turn_weight) {
+    fbb_.AddElement<uint32_t>(ModelSpec::VT_TURN_WEIGHT, turn_weight, 100);
+  }
   explicit ModelSpecBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -2616,10 +2624,12 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpec(
     bool response_cache = false,
     flatbuffers::Offset<serval::fb::SequenceSpec> sequence = 0,
     bool decoupled = false,
-    flatbuffers::Offset<serval::fb::LimitSpec> limits = 0) {
+    flatbuffers::Offset<serval::fb::LimitSpec> limits = 0,
+    uint32_t turn_weight = 100) {
   ModelSpecBuilder builder_(_fbb);
   builder_.add_null_delay_us(null_delay_us);
   builder_.add_version(version);
+  builder_.add_turn_weight(turn_weight);
   builder_.add_limits(limits);
   builder_.add_sequence(sequence);
   builder_.add_ensemble_signature(ensemble_signature);
@@ -2702,7 +2712,8 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpecDirect(
     bool response_cache = false,
     flatbuffers::Offset<serval::fb::SequenceSpec> sequence = 0,
     bool decoupled = false,
-    flatbuffers::Offset<serval::fb::LimitSpec> limits = 0) {
+    flatbuffers::Offset<serval::fb::LimitSpec> limits = 0,
+    uint32_t turn_weight = 100) {
   auto name__ = name ? _fbb.CreateString(name) : 0;
   auto backend__ = backend ? _fbb.CreateString(backend) : 0;
   auto path__ = path ? _fbb.CreateString(path) : 0;
@@ -2761,7 +2772,8 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpecDirect(
       response_cache,
       sequence,
       decoupled,
-      limits);
+      limits,
+      turn_weight);
 }
 
 struct ProviderNodes FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {

@@ -225,7 +225,8 @@ ModelServices Engine::model_services(const ModelSpec& spec) {
           options_.isolate_wait_ms * kNsPerMs,
           response_cache_.get(),
           nullptr,
-          limited_models_.of(spec.name, spec.limits)};
+          limited_models_.of(spec.name, spec.limits),
+          &turns_};
 }
 
 // The long part of a load. Load threads.

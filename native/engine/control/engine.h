@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/cpu/cores.h"
 #include "base/memory_budget.h"
 #include "engine/cache/response_cache.h"
 #include "engine/control/asked_models.h"
@@ -157,6 +158,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   std::map<std::string, std::unique_ptr<Backend>, std::less<>> backends_;  // fixed from the start
   AskedModels asked_models_;
   LimitedModels limited_models_;
+  RunTurns turns_{usable_cores()};
   std::atomic<uint64_t> epoch_{0};
   std::mutex mutex_;
   std::shared_ptr<const Published> published_;  // guarded by mutex_

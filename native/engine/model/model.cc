@@ -17,6 +17,14 @@
 
 namespace serval {
 
+namespace {
+
+bool uses_cores(const BackendModelInfo& info) {
+  return info.computes && !info.on_gpu && !info.waits;
+}
+
+}  // namespace
+
 // moves the scratch at hand into scratches_, which frees it
 Replica::~Replica() { give_scratch(nullptr); }
 
@@ -77,7 +85,8 @@ Model::Model(uint32_t handle, ModelSpec spec, std::vector<std::shared_ptr<Backen
       policy_(replicas[0]->info().on_gpu || replicas[0]->info().waits ? ExecMode::Queued
                                                                       : spec_.exec_mode,
               spec_.inline_us_max),
-      queue_(spec_.queue) {
+      queue_(spec_.queue),
+      turns_(uses_cores(replicas[0]->info()) ? services.turns : nullptr, spec_.turn_weight) {
   for (std::shared_ptr<BackendModel>& backend : replicas) {
     takes_device_memory_ &= backend->info().takes_device_memory;
     replicas_.push_back(std::make_unique<Replica>(std::move(backend)));
@@ -259,7 +268,9 @@ void Model::wake() {
 // Thread: instance.
 void Model::run_place(size_t index) {
   queue_.arrive();
+  turns_.instance_began();
   run_instance(*this, static_cast<int>(index));
+  turns_.instance_ended();
   std::lock_guard lock(places_mutex_);
   places_[index].free = true;
 }

@@ -479,6 +479,8 @@ export interface ModelSpec {
   readonly decoupled?: boolean;
   /** of its requests, over all versions and listeners */
   readonly limits?: LimitSpec;
+  /** its share of the cores, relative to other models */
+  readonly turnWeight?: number;
 }
 
 /** The number of a graph's nodes that a provider runs, by ONNX Runtime's name for it. */

@@ -218,6 +218,7 @@ export const MODEL_SPEC: FlatTable<engine.ModelSpec> = { name: 'ModelSpec', memb
   { name: 'sequence', kind: SEQUENCE_SPEC, optional: true },
   { name: 'decoupled', kind: 'bool', optional: true },
   { name: 'limits', kind: LIMIT_SPEC, optional: true },
+  { name: 'turnWeight', kind: 'uint', fallback: 100, optional: true },
 ] };
 
 export const PROVIDER_NODES: FlatTable<engine.ProviderNodes> = { name: 'ProviderNodes', members: [

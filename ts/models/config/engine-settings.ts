@@ -76,6 +76,7 @@ export function engineSettings(
     ...cacheSettings(config),
     ...(isDecoupled(config) ? { decoupled: true } : {}),
     ...limitSettings(config),
+    ...weightSettings(config),
     ...isolationSettings(config),
     ...(isTrue(parameter(config, 'serval.retry')) ? { retry: true } : {}),
     ...graphSettings(config),
@@ -95,6 +96,12 @@ function limitSettings(config: TritonConfig): Partial<ModelSpec> {
     rowsPerSecond: value('rows_per_second'),
   };
   return Object.values(limits).some((one) => one > 0) ? { limits } : {};
+}
+
+/** Its share of the cores; see docs/guides/fairness.md. */
+function weightSettings(config: TritonConfig): Partial<ModelSpec> {
+  const weight = parameter(config, 'weight');
+  return weight === undefined ? {} : { turnWeight: Number(weight) };
 }
 
 function cacheSettings(config: TritonConfig): Partial<ModelSpec> {

@@ -262,6 +262,7 @@ ServerOptions server_options(const fb::ModelSpec& from) {
 }
 
 constexpr uint32_t kInFlightLimitMax = 1'000'000;
+constexpr uint32_t kTurnWeightMax = 1000;
 constexpr double kRateLimitMax = 1e9;
 
 Status check_rate(const std::string& member, double value) {
@@ -279,6 +280,12 @@ Status read_limits(const fb::ModelSpec& from, LimitSpec& limits) {
   return fits.ok() ? check_rate("limits.rows_per_second", limits.rows_per_second) : std::move(fits);
 }
 
+Status read_weight(uint32_t from, uint32_t& weight) {
+  weight = from;
+  if (weight >= 1 && weight <= kTurnWeightMax) return {};
+  return out_of_range("turn_weight", weight, "1 to " + std::to_string(kTurnWeightMax));
+}
+
 // Reads the model's configuration: batching, queueing, tensors, devices.
 Status read_settings(const fb::ModelSpec& from, ModelSpec& spec) {
   if (from.exec_mode() > ExecMode::MAX) {
@@ -292,6 +299,7 @@ Status read_settings(const fb::ModelSpec& from, ModelSpec& spec) {
   if (read.ok()) read = read_devices(from, spec.devices);
   if (read.ok()) read = read_graph_rows(from, spec.graph_rows);
   if (read.ok()) read = read_limits(from, spec.limits);
+  if (read.ok()) read = read_weight(from.turn_weight(), spec.turn_weight);
   if (read.ok() && from.graph_use() > GraphUse::MAX) {
     read = out_of_range("graph_use", static_cast<int64_t>(from.graph_use()), "0, 1 or 2");
   }
