@@ -14,8 +14,8 @@ inline constexpr uint32_t kTurnWeightDefault = 100;
 
 class FairFlow {
  public:
-  explicit FairFlow(uint32_t weight = kTurnWeightDefault) : weight_(weight == 0 ? 1 : weight) {}
-  void set_weight(uint32_t weight) { weight_ = weight == 0 ? 1 : weight; }
+  explicit FairFlow(double weight = kTurnWeightDefault) : weight_(weight > 0 ? weight : 1) {}
+  void set_weight(double weight) { weight_ = weight > 0 ? weight : 1; }
 
  private:
   friend class FairOrder;

@@ -279,7 +279,7 @@ void Batcher::run_batch(Batch& batch, size_t replica_index) {
   RunTurn turn(model_.turns());
   if (turn.needed()) {
     const BatchRun waits(batch.requests);
-    turn.wait(waits.flag());
+    turn.wait(waits.flag(), use.index());
   }
   if (batch.members.size() > 1 && run_batched(batch, replica)) return;
   for (Member* member : batch.members) run_alone(batch, *member, replica);

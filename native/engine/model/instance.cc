@@ -29,9 +29,9 @@ void answer(Model& model, size_t replica, ServeMemory& memory, Request& request)
   bool served = false;
   {
     const RunningScope running(model, {&one, 1});
-    RunTurn turn(model.turns());
-    if (turn.needed()) turn.wait(&request.cancel);
     const ReplicaUse use(model, replica);
+    RunTurn turn(model.turns());
+    if (turn.needed()) turn.wait(&request.cancel, use.index());
     served = serve(input, model, use.index(), queue_ns, request.home->settings(), memory, request);
   }
   if (served) complete_one(request);

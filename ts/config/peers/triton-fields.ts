@@ -138,7 +138,7 @@ export const TRITON_FIELDS: FieldTable = {
   ),
   ModelInstanceGroup: {
     ...works('name', 'kind', 'count'),
-    rate_limiter: noEffect('a free instance runs at once; count limits concurrent runs'),
+    rate_limiter: worksBut('with --rate-limit=execution_count; the same in all groups of a model'),
     ...works('gpus'),
     secondary_devices: notYet('secondary devices are not supported yet'),
     profile: notHere('expected none: only TensorRT engines have profiles'),

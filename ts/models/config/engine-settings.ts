@@ -215,9 +215,21 @@ function instanceSettings(config: TritonConfig): Partial<ModelSpec> {
     return Math.max(1, read.int(group, 'count')) * Math.max(1, gpus);
   });
   const instances = counts.reduce((sum, count) => sum + count, 0);
-  if (!groups.some(isOnGpu)) return { instances };
+  const settings = { instances, ...rateSettings(read.child(groups[0], 'rate_limiter')) };
+  if (!groups.some(isOnGpu)) return settings;
   const devices = [...new Set(groups.flatMap((group) => read.ints(group, 'gpus')))];
-  return { instances, devices, providers: gpuProviders(config) };
+  return { ...settings, devices, providers: gpuProviders(config) };
+}
+
+/** The rate limiter of all groups. Triton treats priority 0 as 1. */
+function rateSettings(limiter: MessageValue | undefined): Partial<ModelSpec> {
+  if (limiter === undefined) return {};
+  const rateResources = read.children(limiter, 'resources').map((resource) => ({
+    name: read.text(resource, 'name'),
+    global: read.bool(resource, 'global'),
+    count: read.int(resource, 'count'),
+  }));
+  return { rateResources, ratePriority: Math.max(1, read.int(limiter, 'priority')) };
 }
 
 function isOnGpu(group: MessageValue): boolean {

@@ -286,6 +286,21 @@ Status read_weight(uint32_t from, uint32_t& weight) {
   return out_of_range("turn_weight", weight, "1 to " + std::to_string(kTurnWeightMax));
 }
 
+Status read_rate_limiter(const fb::ModelSpec& from, ModelSpec& spec) {
+  unpack(from.rate_resources(), spec.rate_resources);
+  spec.rate_priority = std::max(from.rate_priority(), 1u);
+  for (size_t i = 0; i < spec.rate_resources.size(); ++i) {
+    const RateResource& one = spec.rate_resources[i];
+    const std::string member = "rate_resources[" + std::to_string(i) + "]";
+    if (one.name.empty()) return bad_spec(member, "has no name");
+    for (size_t earlier = 0; earlier < i; ++earlier) {
+      if (spec.rate_resources[earlier].name != one.name) continue;
+      return bad_spec(member, "is '" + one.name + "' for the second time");
+    }
+  }
+  return {};
+}
+
 // Reads the model's configuration: batching, queueing, tensors, devices.
 Status read_settings(const fb::ModelSpec& from, ModelSpec& spec) {
   if (from.exec_mode() > ExecMode::MAX) {
@@ -300,6 +315,7 @@ Status read_settings(const fb::ModelSpec& from, ModelSpec& spec) {
   if (read.ok()) read = read_graph_rows(from, spec.graph_rows);
   if (read.ok()) read = read_limits(from, spec.limits);
   if (read.ok()) read = read_weight(from.turn_weight(), spec.turn_weight);
+  if (read.ok()) read = read_rate_limiter(from, spec);
   if (read.ok() && from.graph_use() > GraphUse::MAX) {
     read = out_of_range("graph_use", static_cast<int64_t>(from.graph_use()), "0, 1 or 2");
   }

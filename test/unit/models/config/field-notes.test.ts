@@ -455,7 +455,7 @@ for (const { what, root, table, samples, read } of files) {
 test('in JSON, in a list, two of them', () => {
   const { problems, warnings } = tritonConfigFromJson(
     JSON.stringify({
-      instance_group: [{ host_policy: 'a' }, { name: 'g', rate_limiter: { priority: 1 } }],
+      instance_group: [{ host_policy: 'a' }, { name: 'g', host_policy: 'b' }],
       optimization: { cuda: { busy_wait_events: true }, eager_batching: false },
       input: [{ name: 'x', data_type: 'TYPE_FP32', dims: [1], allow_ragged_batch: true }],
     }),
@@ -466,7 +466,7 @@ test('in JSON, in a list, two of them', () => {
   assert.deepEqual(places(problems), ['j: input[0].allow_ragged_batch']);
   assert.deepEqual(places(warnings), [
     'j: instance_group[0].host_policy',
-    'j: instance_group[1].rate_limiter',
+    'j: instance_group[1].host_policy',
     'j: optimization.cuda.busy_wait_events',
   ]);
 });
