@@ -145,6 +145,8 @@ export const TRITON_FIELDS: FieldTable = {
     passive: notYet('passive instances are not supported yet'),
     host_policy: noEffect('bind the process with taskset or numactl'),
   },
+  ModelRateLimiter: works('resources', 'priority'),
+  'ModelRateLimiter.Resource': works('name', 'global', 'count'),
   ModelEnsembling: {
     ...works('step'),
     max_inflight_requests: noEffect(

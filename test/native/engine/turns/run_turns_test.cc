@@ -19,21 +19,21 @@ void until(const Condition& condition) {
 }
 
 // A run on its own thread, from its wait for a turn until end().
-class Run {
+class HeldRun {
  public:
-  explicit Run(RunFlow& flow, const CancelFlag* cancel = nullptr)
+  explicit HeldRun(RunFlow& flow, const CancelFlag* cancel = nullptr)
       : thread_([this, &flow, cancel] {
           RunTurn turn(flow);
           if (turn.needed()) turn.wait(cancel);
           runs_ = true;
           until([this] { return ends_.load(); });
         }) {}
-  ~Run() {
+  ~HeldRun() {
     ends_ = true;
     thread_.join();
   }
-  Run(const Run&) = delete;
-  Run& operator=(const Run&) = delete;
+  HeldRun(const HeldRun&) = delete;
+  HeldRun& operator=(const HeldRun&) = delete;
 
   bool runs() const { return runs_; }
   void end() { ends_ = true; }
@@ -57,7 +57,7 @@ struct Flows {
     other.instance_ended();
   }
   // Uses some of a flow's share.
-  void use(RunFlow& flow) { Run(flow).begun(); }
+  void use(RunFlow& flow) { HeldRun(flow).begun(); }
   void wait_for_waiting(size_t count) {
     until([&] { return turns.waiting() == count; });
   }
@@ -90,10 +90,10 @@ TEST(RunTurns, AreNeverNeededByAModelThatDoesNotUseTheCores) {
 
 TEST(RunTurns, RunAsManyAtATimeAsThereAreCores) {
   Flows flows(2);
-  Run first(flows.one), second(flows.one);
+  HeldRun first(flows.one), second(flows.one);
   first.begun();
   second.begun();
-  const Run third(flows.one);
+  const HeldRun third(flows.one);
   flows.wait_for_waiting(1);
   EXPECT_EQ(flows.turns.running(), 2u);
   EXPECT_FALSE(third.runs());
@@ -106,25 +106,29 @@ TEST(RunTurns, StartAModelThatWasIdleBesideTheOthers) {
   // The first model uses the core for a while, so that the second one is behind.
   flows.use(flows.one);
   flows.use(flows.one);
-  Run hot(flows.one);
+  HeldRun hot(flows.one);
   hot.begun();
-  const Run next(flows.one);
+  const HeldRun next(flows.one);
   flows.wait_for_waiting(1);
-  Run quiet(flows.other);
+  HeldRun quiet(flows.other);
   quiet.begun();
   EXPECT_FALSE(next.runs());
   EXPECT_EQ(flows.turns.running(), 2u);
+  // It takes part in the count of later turns.
   hot.end();
+  until([&] { return flows.turns.running() == 1; });
+  EXPECT_FALSE(next.runs());
+  quiet.end();
   next.begun();
 }
 
 TEST(RunTurns, EndTheWaitOfACancelledRequestWithoutATurn) {
   Flows flows(1);
   flows.use(flows.one);
-  Run first(flows.one);
+  HeldRun first(flows.one);
   first.begun();
   CancelFlag flag;
-  const Run waits(flows.one, &flag);
+  const HeldRun waits(flows.one, &flag);
   flows.wait_for_waiting(1);
   EXPECT_FALSE(waits.runs());
   flag.cancel(EndCause::Deadline);
@@ -136,11 +140,11 @@ TEST(RunTurns, EndTheWaitOfACancelledRequestWithoutATurn) {
 TEST(RunTurns, DoNotWaitIfTheRequestIsCancelledAlready) {
   Flows flows(1);
   flows.use(flows.one);
-  Run first(flows.one);
+  HeldRun first(flows.one);
   first.begun();
   CancelFlag flag;
   flag.cancel(EndCause::ClientLeft);
-  const Run waits(flows.one, &flag);
+  const HeldRun waits(flows.one, &flag);
   waits.begun();
   EXPECT_EQ(flows.turns.running(), 1u);
 }

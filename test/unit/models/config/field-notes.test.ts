@@ -248,6 +248,17 @@ const TRITON_SAMPLES: Samples = {
     'passive: true',
     'host_policy: "h"',
   ],
+  ModelRateLimiter: [
+    'instance_group { rate_limiter { @ } }',
+    'resources { name: "R" count: 1 }',
+    'priority: 2',
+  ],
+  'ModelRateLimiter.Resource': [
+    'instance_group { rate_limiter { resources { @ } } }',
+    'name: "R"',
+    'global: true name: "R"',
+    'count: 1 name: "R"',
+  ],
   ModelParameter: ['parameters { key: "execution_mode" value { @ } }', 'string_value: "1"'],
   ModelWarmup: [
     'model_warmup { @ }',
