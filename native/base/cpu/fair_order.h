@@ -1,8 +1,8 @@
 // The order in which flows use a resource, by their weights: start-time fair queueing. A use starts
 // at a virtual time, the flow whose next use starts first is next, and a use moves its flow's next
 // start by its cost over the flow's weight. A flow that was idle starts at the present virtual
-// time: it saves up nothing. Pure; the caller locks. Source: Goyal, Vin, Cheng, "Start-time Fair
-// Queueing", SIGCOMM 1996.
+// time: it saves up nothing. Hot path; pure, the caller locks. Source: Goyal, Vin, Cheng,
+// "Start-time Fair Queueing", SIGCOMM 1996.
 #pragma once
 
 #include <algorithm>

@@ -44,9 +44,9 @@ class RateResources {
   void give(std::span<const RateResource> needs, int device);
 
  private:
-  // Of one device, or kGlobal.
+  // Stands for the device of a global resource.
   static constexpr int kGlobal = -2;
-  using Key = std::pair<std::string, int>;
+  using Key = std::pair<std::string, int>;  // name and device
   struct Resource {
     std::multiset<uint32_t> needs;  // of loaded models
     uint32_t held = 0;

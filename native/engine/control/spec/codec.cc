@@ -280,13 +280,11 @@ Status read_limits(const fb::ModelSpec& from, LimitSpec& limits) {
   return fits.ok() ? check_rate("limits.rows_per_second", limits.rows_per_second) : std::move(fits);
 }
 
-Status read_weight(uint32_t from, uint32_t& weight) {
-  weight = from;
-  if (weight >= 1 && weight <= kTurnWeightMax) return {};
-  return out_of_range("turn_weight", weight, "1 to " + std::to_string(kTurnWeightMax));
-}
-
-Status read_rate_limiter(const fb::ModelSpec& from, ModelSpec& spec) {
+Status read_turns(const fb::ModelSpec& from, ModelSpec& spec) {
+  spec.turn_weight = from.turn_weight();
+  if (spec.turn_weight < 1 || spec.turn_weight > kTurnWeightMax) {
+    return out_of_range("turn_weight", spec.turn_weight, "1 to " + std::to_string(kTurnWeightMax));
+  }
   unpack(from.rate_resources(), spec.rate_resources);
   spec.rate_priority = std::max(from.rate_priority(), 1u);
   for (size_t i = 0; i < spec.rate_resources.size(); ++i) {
@@ -314,8 +312,7 @@ Status read_settings(const fb::ModelSpec& from, ModelSpec& spec) {
   if (read.ok()) read = read_devices(from, spec.devices);
   if (read.ok()) read = read_graph_rows(from, spec.graph_rows);
   if (read.ok()) read = read_limits(from, spec.limits);
-  if (read.ok()) read = read_weight(from.turn_weight(), spec.turn_weight);
-  if (read.ok()) read = read_rate_limiter(from, spec);
+  if (read.ok()) read = read_turns(from, spec);
   if (read.ok() && from.graph_use() > GraphUse::MAX) {
     read = out_of_range("graph_use", static_cast<int64_t>(from.graph_use()), "0, 1 or 2");
   }

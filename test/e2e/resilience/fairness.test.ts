@@ -1,5 +1,6 @@
-// A quiet model beside flooded ones, with weights: all requests are answered, over gRPC and REST, with
-// inline and queued runs. The rate limiter: models that share a resource run one after the other.
+// A quiet model beside flooded ones, with weights: all requests are answered, over gRPC and REST,
+// with inline and queued runs. The rate limiter: models that share a resource run one after the
+// other.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Client, credentials } from '@grpc/grpc-js';
@@ -187,7 +188,7 @@ describe('the rate limiter', () => {
     }
   }
 
-  it('lets models that share a resource run one after the other, and others beside them', async () => {
+  it('runs models that share a resource one after the other, and others beside them', async () => {
     assert.deepEqual(await ended(['--rate-limit=execution_count']), { free: 0, short: 1 });
   });
 
