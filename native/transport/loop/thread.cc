@@ -184,8 +184,9 @@ void ListenerThread::hear(std::span<const epoll_event> events) {
 void ListenerThread::read(Connection& connection) {
   if (connection.is_deferred()) return;
   if (turn_bytes_ < kTurnBytes || !connection.reads_much()) {
+    reading_ = &connection;
     connection.readable();
-    connection.set_flow(order_.noted());
+    reading_->set_flow(order_.noted());
     return;
   }
   connection.set_deferred(true);
@@ -241,13 +242,14 @@ uint64_t ListenerThread::read_in_order(Connection& connection, uint64_t began_ns
   read_bytes_ = 0;
   read_share_ = ReadingOrder::bytes_for(connection.byte_ns());
   connection.set_read_number(++reads_);
+  reading_ = &connection;
   connection.readable();
   const uint64_t ended_ns = settings().clock();
   const uint64_t took_ns = ended_ns - began_ns;
-  if (order_.noted() != 0) connection.set_flow(order_.noted());
-  order_.charge(connection.flow(), took_ns);
+  if (order_.noted() != 0) reading_->set_flow(order_.noted());
+  order_.charge(reading_->flow(), took_ns);
   if (read_bytes_ > 0) {
-    connection.set_byte_ns(static_cast<float>(took_ns) / static_cast<float>(read_bytes_));
+    reading_->set_byte_ns(static_cast<float>(took_ns) / static_cast<float>(read_bytes_));
   }
   return ended_ns;
 }
@@ -316,6 +318,7 @@ void ListenerThread::unlink(Connection* connection) {
 
 void ListenerThread::replace(Connection& before, std::unique_ptr<Connection> made) {
   Connection* connection = made.release();
+  if (reading_ == &before) reading_ = connection;
   unlink(&before);
   replaced_.emplace_back(&before);
   link(connection);

@@ -251,9 +251,10 @@ class ListenerThread final : public CallThread {
   size_t turn_bytes_ = 0;  // read in this turn
   ReadingOrder order_;
   std::vector<Ready> ready_;
-  uint64_t reads_ = 0;            // in order
-  size_t read_share_ = SIZE_MAX;  // bytes that the connection may read now
-  size_t read_bytes_ = 0;         // by the latest connection
+  Connection* reading_ = nullptr;  // or the one that took its place; dangles between reads
+  uint64_t reads_ = 0;             // in order
+  size_t read_share_ = SIZE_MAX;   // bytes that the connection may read now
+  size_t read_bytes_ = 0;          // by the latest connection
   uint64_t now_ns_ = 0;
   uint64_t look_ns_ = UINT64_MAX;         // next check of a drain
   uint64_t unsent_look_ns_ = UINT64_MAX;  // next check for unread responses

@@ -150,6 +150,7 @@ TEST_F(ReadOrder, ReadsAllConnectionsOfTheOnlyModelInOneTurn) {
 TEST_F(ReadOrder, ReadsAQuietModelsConnectionFirstAndEndsTurnsEarly) {
   for (const auto& client : hot_) client->call("/hot");
   quiet_->call("/quiet");
+  hot_[0]->call("/hot");
   const std::vector<string> expected{"q", "hh", "hh", "hh", "hh"};
   EXPECT_EQ(flood(true), expected);
   EXPECT_EQ(flood(true), expected);
