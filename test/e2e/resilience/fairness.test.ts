@@ -168,8 +168,8 @@ describe('the rate limiter', () => {
   after(() => folders.remove());
 
   /**
-   * Sends a request to "long", then to the others. Returns how many requests of "long" had ended when
-   * each of the others was answered.
+   * Sends a request to "long", then to the others. Returns how many requests of "long" had ended
+   * when each of the others was answered.
    */
   async function ended(args: readonly string[]): Promise<Readonly<Record<string, number>>> {
     const server = await startServer([models, ...args]);
@@ -188,7 +188,7 @@ describe('the rate limiter', () => {
     }
   }
 
-  it('runs models that share a resource one after the other, and others beside them', async () => {
+  it('runs models that share a resource one after the other, others beside them', async () => {
     assert.deepEqual(await ended(['--rate-limit=execution_count']), { free: 0, short: 1 });
   });
 
