@@ -16,7 +16,7 @@ namespace serval {
 class ReadingOrder {
  public:
   // How long connections are read before other events are looked for.
-  static constexpr uint64_t kTurnNs = 100'000;
+  static constexpr uint64_t kTurnNs = 50'000;
   // How long flows count as sharing the thread after the latest change of the flow.
   static constexpr uint64_t kSharedNs = 10'000 * kNsPerMs;
   static constexpr size_t kBytesMin = 256;

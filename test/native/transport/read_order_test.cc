@@ -27,7 +27,7 @@ using std::string;
 
 constexpr size_t kFlooders = 8;
 // Two of them fill a turn.
-constexpr uint64_t kRunNs = 60'000;
+constexpr uint64_t kRunNs = 30'000;
 
 std::atomic<uint64_t> clock_ns{1'000'000'000};
 
