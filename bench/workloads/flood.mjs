@@ -22,7 +22,7 @@ const REFERENCE = 'the quiet model alone';
 
 const FLOODED = {
   queued: { model: 'costly', shape: [4], title: 'runs of 1 ms, queued' },
-  inline: { model: 'mlp', shape: [1, 784], title: 'runs of 50 us, inline' },
+  inline: { model: 'mlp', shape: [1, 784], title: 'runs of 25 us, inline' },
 };
 
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
