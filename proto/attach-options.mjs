@@ -58,6 +58,18 @@ const ROWS = [
     about: 'Size of the response cache; 0 = none.',
   },
   {
+    name: 'rateLimit',
+    type: 'boolean',
+    part: 'engine',
+    about: "Whether Triton's rate limiter schedules the runs.",
+  },
+  {
+    name: 'rateLimitResources',
+    type: 'string',
+    part: 'engine',
+    about: 'Its counts, a line each: "COUNT DEVICE NAME"; device -1 = every device.',
+  },
+  {
     name: 'metrics',
     type: 'boolean',
     part: 'engine',

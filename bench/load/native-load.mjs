@@ -49,13 +49,14 @@ export function parseLoad(output) {
  * - 'streams': `count` streams with one request in flight each;
  * - 'open': `count` requests a second at even distances; latencies start when a request was due.
  *
+ * An open loop polls without sleeping unless `spins` is false: clients that share a core sleep.
  * Pure.
  */
-export function scheduleOf({ how, connections, count }) {
+export function scheduleOf({ how, connections, count, spins = true }) {
   const isOpen = how === 'open';
   const counts = { connections, connectionsMax: connections, graceMs: GRACE_MS, warmupMs: 0 };
   if (isOpen) {
-    const even = { arrivals: 'constant', seed: 1, countsLate: true, spins: true };
+    const even = { arrivals: 'constant', seed: 1, countsLate: true, spins };
     return { loop: 'open', rate: count, ...even, ...counts };
   }
   const countsLate = how === 'whole' || count <= FEW;

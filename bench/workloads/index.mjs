@@ -2,6 +2,7 @@
 import { selectByWords } from '../options.mjs';
 import { batching } from './batching/index.mjs';
 import { operation } from './control/index.mjs';
+import { flood } from './flood.mjs';
 import { frontDoor } from './front-door/index.mjs';
 import { grpc } from './grpc/index.mjs';
 import { http } from './http/index.mjs';
@@ -24,6 +25,7 @@ export const workloads = [
   ...batching,
   ...operation,
   ...isolation,
+  ...flood,
   ...tensorflow,
   ...tabular,
 ];

@@ -20,6 +20,8 @@ napi_value make_text(napi_env env, const char* text) {
 Status Link::attach(const EngineOptions& options, const ServeSettings& settings,
                     napi_value on_completions, napi_value* block) {
   if (attached()) return invalid_argument("attach: this thread is attached already");
+  const Result<std::vector<RateCount>> counts = read_rate_counts(options.rate_limit_resources);
+  if (!counts.ok()) return counts.error();
   void* words = nullptr;
   napi_create_arraybuffer(env_, kLinkWords * sizeof(uint32_t), &words, block);
   block_ = static_cast<uint32_t*>(words);

@@ -37,6 +37,8 @@ struct BackendModelInfo {
   bool on_gpu = false;
   // runs wait for those of other models, so they never run on a listener's thread either
   bool waits = false;
+  // runs use this process's cores; false: they use other processes', or sleep
+  bool computes = true;
   // inputs and outputs may be in a GPU's memory (TensorView::device)
   bool takes_device_memory = false;
   int64_t device_bytes = 0;  // GPU memory that the load consumed

@@ -107,6 +107,7 @@ class NullModel final : public BackendModel {
     info_.metadata = {{"null_mode", spec.null_mode},
                       {"null_delay_us", std::to_string(spec.null_delay_us)}};
     info_.providers = {"null"};
+    info_.computes = mode != NullMode::Delay;
   }
 
   const BackendModelInfo& info() const override { return info_; }

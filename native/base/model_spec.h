@@ -45,7 +45,11 @@ struct ModelSpec {
   bool retry = false;                  // requests in flight when its process ends are run once more
   std::vector<TensorOverride> inputs;  // settings from a configuration
   std::vector<TensorOverride> outputs;
-  std::vector<int> devices;          // one session each; empty = a single session
+  std::vector<int> devices;  // one session each; empty = a single session
+  // The device of each session: 0 on the CPU, as in Triton.
+  std::vector<int> devices_or_host() const {
+    return devices.empty() ? std::vector<int>{0} : devices;
+  }
   std::vector<uint32_t> graph_rows;  // batch sizes for CUDA graphs; 0: a model without a batch
   GraphUse graph_use = GraphUse::Required;
   std::vector<std::pair<std::string, std::string>> session_config;
@@ -64,6 +68,9 @@ struct ModelSpec {
   LimitSpec limits;                      // of its requests, over all versions
   std::vector<BatchInput> batch_inputs;  // inputs that the server computes for each batch
   std::vector<BatchOutput> batch_outputs;
+  uint32_t turn_weight = 100;                // its share of the cores, relative to other models
+  std::vector<RateResource> rate_resources;  // a run needs them while the rate limiter is on
+  uint32_t rate_priority = 1;                // 1 = the most runs
 };
 
 }  // namespace serval

@@ -98,6 +98,7 @@ Answer EngineCalls::ask(Call& call, Received message, bool first) {
   lane_->set_caller(call.caller);
   const Answer answered =
       lane_->infer_message(protocol, message.bytes, timeout_us(call), message.owned);
+  thread_.note_flow(lane_->flow(), lane_->flow_weight());
   TraceId trace_id;
   SpanId span_id;
   if (traces && lane_->traces().take(trace_id, span_id) && first) {
@@ -134,7 +135,8 @@ void EngineCalls::infer_streamed(Call& call, Received message) {
 void EngineCalls::answer(Call& call, Request& out, ErrorCode code) {
   call.word = 0;
   if (code == ErrorCode::Ok) {
-    if (out.load_wait_ns != 0) call.add_initial_metadata(kLoadWaitHeader, std::to_string(out.load_wait_ms()));
+    if (out.load_wait_ns != 0)
+      call.add_initial_metadata(kLoadWaitHeader, std::to_string(out.load_wait_ms()));
     if (call.send(out.response)) call.finish({});
   } else if (code == ErrorCode::LimitReached) {
     fail(call, code, text_of(out.response.bytes().subspan(out.json_bytes_out)));

@@ -156,6 +156,7 @@ bool RestCalls::append(HttpRequest& request, Inference& asked, std::span<const u
 }
 
 void RestCalls::settle(HttpRequest& request, Inference& asked, const Answer& answered) {
+  thread_.note_flow(lane_->flow(), lane_->flow_weight());
   TraceId trace_id;
   SpanId span_id;
   if (lane_->engine().tracer().on() && lane_->traces().take(trace_id, span_id)) {
@@ -178,7 +179,8 @@ void RestCalls::answer(HttpRequest& request, Inference& asked, Request& out, Err
   }
   asked.json_bytes_out = asked.protocol == Protocol::V2Rest ? out.json_bytes_out : 0;
   if (out.load_wait_ns != 0) [[unlikely]]
-    asked.answer_lines += std::string(kLoadWaitHeader) + ": " + std::to_string(out.load_wait_ms()) + "\r\n";
+    asked.answer_lines +=
+        std::string(kLoadWaitHeader) + ": " + std::to_string(out.load_wait_ms()) + "\r\n";
   if (asked.codings.answer.has_value()) pack(request, asked, out.response);
   else send_body(request, asked, out.response, {});
 }

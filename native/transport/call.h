@@ -102,6 +102,9 @@ class CallThread {
   virtual void give_buffer(ByteBuffer buffer) = 0;
   // Frees the buffers that are kept for reuse.
   virtual void drop_kept() = 0;
+  // The connection that is being read had a request of this flow (0 = none): connections are read
+  // in the order of their flows' shares. `weight`: of the flow, at least 1.
+  virtual void note_flow(uint32_t flow, uint32_t weight) = 0;
 
  protected:
   ~CallThread() = default;

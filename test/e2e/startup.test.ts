@@ -293,11 +293,11 @@ describe('start', () => {
   });
 
   it("exits 2 for another server's flag that is not here, and says what to do", async () => {
-    const run = await runServal(['serve', 'm', '--rate-limit=execution_count']);
+    const run = await runServal(['serve', 'm', '--metrics-config=summary_latencies=true']);
     assert.equal(run.code, 2);
     assert.match(
       run.stderr,
-      /--rate-limit: expected off, got "execution_count"; not here yet: a free instance runs/,
+      /--metrics-config summary_latencies: expected false, got "true"; not here yet: /,
     );
   });
 

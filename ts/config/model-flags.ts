@@ -7,6 +7,7 @@ import {
   PINNED_POOL_BYTES_DEFAULT,
 } from '../base/limits.js';
 import { choice, flag, setting, BOOL, TEXT } from './values/flag-row.js';
+import { isRateLimited, rateLimitResources } from './values/rate-limit.js';
 import { wordsValue, type Written } from './values/values.js';
 
 const SECONDS = { kind: 'int', min: 0, max: 86_400 } as const;
@@ -323,6 +324,24 @@ export const RUN_FLAGS = [
     1,
     'number of instance threads per model',
     { ofModels: true },
+  ),
+  setting(
+    'rateLimit',
+    'rate-limit',
+    'MODE',
+    choice(['off', 'execution_count']),
+    'off',
+    "execution_count: Triton's rate limiter schedules runs by resources and priorities",
+    { as: isRateLimited, engine: 'rateLimit' },
+  ),
+  setting(
+    'rateLimitResources',
+    'rate-limit-resource',
+    'NAME:N[:DEVICE]',
+    { kind: 'text-list' },
+    '',
+    'with it: how many of a resource there are; default: the most that an instance needs',
+    { as: rateLimitResources, engine: 'rateLimitResources' },
   ),
   setting(
     'cudaGraphs',

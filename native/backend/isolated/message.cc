@@ -213,6 +213,7 @@ Result<BackendModelInfo> read_info(std::span<const uint8_t> bytes) {
     one.provider = in.text();
     one.nodes = in.number<uint32_t>();
   }
+  info.computes = false;
   info.on_gpu = in.flag();
   info.takes_device_memory = in.flag();
   info.device_bytes = in.number<int64_t>();

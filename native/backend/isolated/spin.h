@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "base/clock.h"
+#include "base/cpu/cores.h"
 #include "base/cpu/cpu.h"
 
 namespace serval::isolated {
@@ -25,8 +26,6 @@ inline constexpr uint32_t kVainMax = 64;
 inline constexpr uint32_t kRestFirst = 64;
 inline constexpr uint32_t kRestMax = 1024;
 
-// The number of cores this process may use, by affinity and its control group's quota: at least 1.
-uint32_t usable_cores();
 // The CPU on which this thread runs.
 uint32_t this_cpu();
 

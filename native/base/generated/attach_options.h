@@ -14,6 +14,8 @@ void each_attach_option(Engine& engine, Serve& serve, Thread& thread, Visit visi
   visit("pinnedPoolBytes", engine.pinned_pool_bytes);
   visit("isolateWaitMs", engine.isolate_wait_ms);
   visit("responseCacheBytes", engine.response_cache_bytes);
+  visit("rateLimit", engine.rate_limit);
+  visit("rateLimitResources", engine.rate_limit_resources);
   visit("metrics", engine.records);
   visit("latencyCounters", engine.latency_metrics.counters);
   visit("summaryQuantiles", engine.latency_metrics.summary_quantiles);

@@ -84,6 +84,9 @@ struct SequenceSpecBuilder;
 struct LimitSpec;
 struct LimitSpecBuilder;
 
+struct RateResource;
+struct RateResourceBuilder;
+
 struct Caller;
 struct CallerBuilder;
 
@@ -2227,6 +2230,82 @@ inline flatbuffers::Offset<LimitSpec> CreateLimitSpec(
   return builder_.Finish();
 }
 
+struct RateResource FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef RateResourceBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_NAME = 4,
+    VT_GLOBAL = 6,
+    VT_COUNT = 8
+  };
+  const flatbuffers::String *name() const {
+    return GetPointer<const flatbuffers::String *>(VT_NAME);
+  }
+  bool global() const {
+    return GetField<uint8_t>(VT_GLOBAL, 0) != 0;
+  }
+  uint32_t count() const {
+    return GetField<uint32_t>(VT_COUNT, 0);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyOffsetRequired(verifier, VT_NAME) &&
+           verifier.VerifyString(name()) &&
+           VerifyField<uint8_t>(verifier, VT_GLOBAL, 1) &&
+           VerifyField<uint32_t>(verifier, VT_COUNT, 4) &&
+           verifier.EndTable();
+  }
+};
+
+struct RateResourceBuilder {
+  typedef RateResource Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_name(flatbuffers::Offset<flatbuffers::String> name) {
+    fbb_.AddOffset(RateResource::VT_NAME, name);
+  }
+  void add_global(bool global) {
+    fbb_.AddElement<uint8_t>(RateResource::VT_GLOBAL, static_cast<uint8_t>(global), 0);
+  }
+  void add_count(uint32_t count) {
+    fbb_.AddElement<uint32_t>(RateResource::VT_COUNT, count, 0);
+  }
+  explicit RateResourceBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<RateResource> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<RateResource>(end);
+    fbb_.Required(o, RateResource::VT_NAME);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<RateResource> CreateRateResource(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    flatbuffers::Offset<flatbuffers::String> name = 0,
+    bool global = false,
+    uint32_t count = 0) {
+  RateResourceBuilder builder_(_fbb);
+  builder_.add_count(count);
+  builder_.add_name(name);
+  builder_.add_global(global);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<RateResource> CreateRateResourceDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    const char *name = nullptr,
+    bool global = false,
+    uint32_t count = 0) {
+  auto name__ = name ? _fbb.CreateString(name) : 0;
+  return serval::fb::CreateRateResource(
+      _fbb,
+      name__,
+      global,
+      count);
+}
+
 struct Caller FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef CallerBuilder Builder;
   enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
@@ -2415,7 +2494,10 @@ struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_DECOUPLED = 80,
     VT_LIMITS = 82,
     VT_BATCH_INPUTS = 84,
-    VT_BATCH_OUTPUTS = 86
+    VT_BATCH_OUTPUTS = 86,
+    VT_TURN_WEIGHT = 88,
+    VT_RATE_RESOURCES = 90,
+    VT_RATE_PRIORITY = 92
   };
   const flatbuffers::String *name() const {
     return GetPointer<const flatbuffers::String *>(VT_NAME);
@@ -2543,6 +2625,15 @@ struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const flatbuffers::Vector<flatbuffers::Offset<serval::fb::BatchOutput>> *batch_outputs() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<serval::fb::BatchOutput>> *>(VT_BATCH_OUTPUTS);
   }
+  uint32_t turn_weight() const {
+    return GetField<uint32_t>(VT_TURN_WEIGHT, 100);
+  }
+  const flatbuffers::Vector<flatbuffers::Offset<serval::fb::RateResource>> *rate_resources() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<serval::fb::RateResource>> *>(VT_RATE_RESOURCES);
+  }
+  uint32_t rate_priority() const {
+    return GetField<uint32_t>(VT_RATE_PRIORITY, 1);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyOffsetRequired(verifier, VT_NAME) &&
@@ -2624,6 +2715,11 @@ struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyOffset(verifier, VT_BATCH_OUTPUTS) &&
            verifier.VerifyVector(batch_outputs()) &&
            verifier.VerifyVectorOfTables(batch_outputs()) &&
+           VerifyField<uint32_t>(verifier, VT_TURN_WEIGHT, 4) &&
+           VerifyOffset(verifier, VT_RATE_RESOURCES) &&
+           verifier.VerifyVector(rate_resources()) &&
+           verifier.VerifyVectorOfTables(rate_resources()) &&
+           VerifyField<uint32_t>(verifier, VT_RATE_PRIORITY, 4) &&
            verifier.EndTable();
   }
 };
@@ -2758,6 +2854,15 @@ struct ModelSpecBuilder {
   void add_batch_outputs(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::BatchOutput>>> batch_outputs) {
     fbb_.AddOffset(ModelSpec::VT_BATCH_OUTPUTS, batch_outputs);
   }
+  void add_turn_weight(uint32_t turn_weight) {
+    fbb_.AddElement<uint32_t>(ModelSpec::VT_TURN_WEIGHT, turn_weight, 100);
+  }
+  void add_rate_resources(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::RateResource>>> rate_resources) {
+    fbb_.AddOffset(ModelSpec::VT_RATE_RESOURCES, rate_resources);
+  }
+  void add_rate_priority(uint32_t rate_priority) {
+    fbb_.AddElement<uint32_t>(ModelSpec::VT_RATE_PRIORITY, rate_priority, 1);
+  }
   explicit ModelSpecBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -2814,10 +2919,16 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpec(
     bool decoupled = false,
     flatbuffers::Offset<serval::fb::LimitSpec> limits = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::BatchInput>>> batch_inputs = 0,
-    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::BatchOutput>>> batch_outputs = 0) {
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::BatchOutput>>> batch_outputs = 0,
+    uint32_t turn_weight = 100,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::RateResource>>> rate_resources = 0,
+    uint32_t rate_priority = 1) {
   ModelSpecBuilder builder_(_fbb);
   builder_.add_null_delay_us(null_delay_us);
   builder_.add_version(version);
+  builder_.add_rate_priority(rate_priority);
+  builder_.add_rate_resources(rate_resources);
+  builder_.add_turn_weight(turn_weight);
   builder_.add_batch_outputs(batch_outputs);
   builder_.add_batch_inputs(batch_inputs);
   builder_.add_limits(limits);
@@ -2904,7 +3015,10 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpecDirect(
     bool decoupled = false,
     flatbuffers::Offset<serval::fb::LimitSpec> limits = 0,
     const std::vector<flatbuffers::Offset<serval::fb::BatchInput>> *batch_inputs = nullptr,
-    const std::vector<flatbuffers::Offset<serval::fb::BatchOutput>> *batch_outputs = nullptr) {
+    const std::vector<flatbuffers::Offset<serval::fb::BatchOutput>> *batch_outputs = nullptr,
+    uint32_t turn_weight = 100,
+    const std::vector<flatbuffers::Offset<serval::fb::RateResource>> *rate_resources = nullptr,
+    uint32_t rate_priority = 1) {
   auto name__ = name ? _fbb.CreateString(name) : 0;
   auto backend__ = backend ? _fbb.CreateString(backend) : 0;
   auto path__ = path ? _fbb.CreateString(path) : 0;
@@ -2924,6 +3038,7 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpecDirect(
   auto ensemble__ = ensemble ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::EnsembleStep>>(*ensemble) : 0;
   auto batch_inputs__ = batch_inputs ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::BatchInput>>(*batch_inputs) : 0;
   auto batch_outputs__ = batch_outputs ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::BatchOutput>>(*batch_outputs) : 0;
+  auto rate_resources__ = rate_resources ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::RateResource>>(*rate_resources) : 0;
   return serval::fb::CreateModelSpec(
       _fbb,
       name__,
@@ -2967,7 +3082,10 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpecDirect(
       decoupled,
       limits,
       batch_inputs__,
-      batch_outputs__);
+      batch_outputs__,
+      turn_weight,
+      rate_resources__,
+      rate_priority);
 }
 
 struct ProviderNodes FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {

@@ -258,6 +258,20 @@ void each_member(const Table& from, LimitSpec& to, Visit visit) {
   visit(from.rows_per_second(), to.rows_per_second);
 }
 
+// A resource that a run of a model needs while the rate limiter is on. Triton's ModelRateLimiter.Resource.
+struct RateResource {
+  std::string name;
+  bool global = false;  // one count for all devices
+  uint32_t count = 0;
+};
+
+template <typename Table, typename Visit>
+void each_member(const Table& from, RateResource& to, Visit visit) {
+  visit(from.name(), to.name);
+  visit(from.global(), to.global);
+  visit(from.count(), to.count);
+}
+
 // The number of a graph's nodes that a provider runs, by ONNX Runtime's name for it.
 struct ProviderNodes {
   std::string provider;

@@ -32,6 +32,14 @@ constexpr int kInflateThreads = 2;  // compressed bodies that are decompressed a
 std::mutex process_mutex;
 std::weak_ptr<Engine> process_engine;  // guarded by process_mutex
 
+// Counts that cannot be read were refused before, by Link::attach().
+std::unique_ptr<RunTurns> make_turns(const EngineOptions& options) {
+  if (!options.rate_limit) return std::make_unique<RunTurns>(usable_cores());
+  Result<std::vector<RateCount>> counts = read_rate_counts(options.rate_limit_resources);
+  return std::make_unique<RunTurns>(counts.ok() ? std::move(counts.value())
+                                                : std::vector<RateCount>());
+}
+
 int usable_threads() { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
 
 }  // namespace
@@ -44,6 +52,7 @@ Engine::Engine(EngineOptions options)
               ? nullptr
               : std::make_unique<ResponseCache>(options_.response_cache_bytes, *budget_)),
       request_log_(*budget_),
+      turns_(make_turns(options_)),
       loads_("sv-load", options_.load_threads, true),
       quiet_(options_.load_threads),
       unloads_("sv-unload", kUnloadThreads, true),
@@ -227,13 +236,18 @@ ModelServices Engine::model_services(const ModelSpec& spec) {
           response_cache_.get(),
           nullptr,
           limited_models_.of(spec.name, spec.limits),
-          !options_.latency_metrics.summary_quantiles.empty()};
+          !options_.latency_metrics.summary_quantiles.empty(),
+          turns_.get()};
 }
 
 // The long part of a load. Load threads.
 Result<Engine::Loaded> Engine::make_loaded(const ModelSpec& spec) {
   Result<std::vector<std::shared_ptr<BackendModel>>> replicas = load_replicas(spec);
   if (!replicas.ok()) return std::move(replicas.error());
+  if (spec.ensemble.empty()) {
+    const Status limited = turns_->check(spec.rate_resources, spec.devices_or_host());
+    if (!limited.ok()) return limited.error();
+  }
   Status wrapped = add_ragged(spec, budget_.get(), replicas.value());
   if (wrapped.ok()) wrapped = add_sequences(spec, replicas.value());
   if (!wrapped.ok()) return std::move(wrapped.error());

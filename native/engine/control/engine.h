@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/cpu/cores.h"
 #include "base/memory_budget.h"
 #include "engine/cache/response_cache.h"
 #include "engine/control/asked_models.h"
@@ -43,6 +44,8 @@ struct EngineOptions {
   uint64_t isolate_wait_ms = 5000;
   uint64_t response_cache_bytes = 0;                // 0 = no response cache
   LatencyMetrics latency_metrics;                   // of Triton's metrics
+  bool rate_limit = false;                          // Triton's rate limiter is on
+  std::string rate_limit_resources;                 // its counts, for read_rate_counts()
   StartThread start_thread = serval::start_thread;  // for instances
 };
 
@@ -158,6 +161,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   std::map<std::string, std::unique_ptr<Backend>, std::less<>> backends_;  // fixed from the start
   AskedModels asked_models_;
   LimitedModels limited_models_;
+  const std::unique_ptr<RunTurns> turns_;
   std::atomic<uint64_t> epoch_{0};
   std::mutex mutex_;
   std::shared_ptr<const Published> published_;  // guarded by mutex_

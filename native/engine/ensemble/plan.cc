@@ -212,7 +212,8 @@ class Planner {
 bool runs_in_queue(Model& model) {
   const BackendModelInfo& info = model.info();
   return model.batch_mode() == BatchMode::On || info.stateful || info.on_gpu ||
-         model.spec().backend == kIsolatedBackend;
+         model.spec().backend == kIsolatedBackend ||
+         (model.services().turns != nullptr && model.services().turns->limits_rates());
 }
 
 Result<EnsemblePlan> plan_ensemble(const ModelSpec& spec,

@@ -298,6 +298,11 @@ void Batcher::run_batch(Batch& batch, size_t replica_index) {
   batch.requests.clear();
   for (const Member* member : batch.members) batch.requests.push_back(member->request);
   const RunningScope running(model_, batch.requests);
+  RunTurn turn(model_.turns());
+  if (turn.needed()) {
+    const BatchRun waits(batch.requests);
+    turn.wait(waits.flag(), use.index());
+  }
   if (batch.members.size() > 1 && run_batched(batch, replica)) return;
   for (Member* member : batch.members) run_alone(batch, *member, replica);
 }

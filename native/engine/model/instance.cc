@@ -30,6 +30,8 @@ void answer(Model& model, size_t replica, ServeMemory& memory, Request& request)
   {
     const RunningScope running(model, {&one, 1});
     const ReplicaUse use(model, replica);
+    RunTurn turn(model.turns());
+    if (turn.needed()) turn.wait(&request.cancel, use.index());
     served = serve(input, model, use.index(), queue_ns, request.home->settings(), memory, request);
   }
   if (served) complete_one(request);

@@ -18,6 +18,28 @@
 
 namespace serval {
 
+namespace {
+
+// The turns that the model's queued runs need; null = none. The runs of an ensemble wait for those
+// of its steps, which need turns themselves.
+RunTurns* turns_for(const ModelSpec& spec, const BackendModelInfo& info, RunTurns* turns) {
+  const bool needs = spec.ensemble.empty() && turns != nullptr &&
+                     (turns->limits_rates() || (info.computes && !info.on_gpu));
+  return needs ? turns : nullptr;
+}
+
+double turn_weight(const ModelSpec& spec, const RunTurns* turns) {
+  if (turns == nullptr || !turns->limits_rates()) return spec.turn_weight;
+  return static_cast<double>(std::max(1, spec.instances)) / spec.rate_priority;
+}
+
+ExecMode exec_mode(const ModelSpec& spec, const BackendModelInfo& info, const RunTurns* turns) {
+  const bool limited = turns != nullptr && turns->limits_rates();
+  return info.on_gpu || info.waits || limited ? ExecMode::Queued : spec.exec_mode;
+}
+
+}  // namespace
+
 // moves the scratch at hand into scratches_, which frees it
 Replica::~Replica() { give_scratch(nullptr); }
 
@@ -76,10 +98,10 @@ Model::Model(uint32_t handle, ModelSpec spec, std::vector<std::shared_ptr<Backen
       batch_finding_(std::move(finding)),
       batch_mode_(effective_mode(spec_.batch, shapes_, replicas[0]->info().stateful,
                                  batch_finding_.proof, table_ != nullptr)),
-      policy_(replicas[0]->info().on_gpu || replicas[0]->info().waits ? ExecMode::Queued
-                                                                      : spec_.exec_mode,
-              spec_.inline_us_max),
+      policy_(exec_mode(spec_, replicas[0]->info(), services.turns), spec_.inline_us_max),
       queue_(spec_.queue),
+      turns_(turns_for(spec_, replicas[0]->info(), services.turns),
+             turn_weight(spec_, services.turns), spec_.rate_resources, spec_.devices_or_host()),
       stats_(services_.summaries) {
   for (std::shared_ptr<BackendModel>& backend : replicas) {
     takes_device_memory_ &= backend->info().takes_device_memory;
@@ -262,7 +284,9 @@ void Model::wake() {
 // Thread: instance.
 void Model::run_place(size_t index) {
   queue_.arrive();
+  turns_.instance_began();
   run_instance(*this, static_cast<int>(index));
+  turns_.instance_ended();
   std::lock_guard lock(places_mutex_);
   places_[index].free = true;
 }

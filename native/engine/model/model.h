@@ -20,6 +20,7 @@
 #include "engine/model/request_queue.h"
 #include "engine/model/shapes.h"
 #include "engine/observe/request_log.h"
+#include "engine/turns/run_turns.h"
 #include "engine/watch/deadline_timer.h"
 #include "engine/watch/inline_policy.h"
 #include "engine/watch/memory_trimmer.h"
@@ -104,6 +105,7 @@ struct ModelServices {
   AbsentModels* absent = nullptr;           // of a model that is not loaded (absent.h), else null
   std::shared_ptr<RequestLimits> limits = nullptr;  // of the model's requests; null = none
   bool summaries = false;                           // its statistics have summaries
+  RunTurns* turns = nullptr;  // of the runs of all models; null = runs need none
 };
 
 // Runs the queued requests of a model whose requests depend on each other (engine/sequence).
@@ -145,6 +147,8 @@ class Model final : public Timed, public EqualRequests {
   InlinePolicy& policy() { return policy_; }
   RequestQueue& queue() { return queue_; }
   RunningRequests& running() { return running_; }
+  // The turns of its queued runs.
+  RunFlow& turns() { return turns_; }
   ModelCounters& counters() { return counters_; }
   // Counts a run's time. Any thread.
   void count_run(uint64_t ns) {
@@ -237,6 +241,7 @@ class Model final : public Timed, public EqualRequests {
   InlinePolicy policy_;
   RequestQueue queue_;
   RunningRequests running_;
+  RunFlow turns_;
   ModelCounters counters_;
   ModelStats stats_;
   std::atomic<int> busy_{0};

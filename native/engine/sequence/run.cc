@@ -194,6 +194,11 @@ void SequenceLoop::run(Batch& batch, size_t replica_index) {
   const ReplicaUse use(model_, replica_index);
   Replica& replica = model_.replica(use.index());
   const RunningScope running(model_, batch.requests);
+  RunTurn turn(model_.turns());
+  if (turn.needed()) {
+    const BatchRun waits(batch.requests);
+    turn.wait(waits.flag(), use.index());
+  }
   if (batch.members.size() > 1 && run_together(batch, replica)) return;
   for (Member* member : batch.members) {
     if (member == nullptr) continue;

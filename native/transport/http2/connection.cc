@@ -115,7 +115,7 @@ void Http2Connection::start(std::span<const uint8_t> first) {
 
 // Hot path: receive for gRPC.
 size_t Http2Connection::receive() {
-  const size_t most = thread_->read_bytes_max();
+  const size_t most = thread_->read_bytes_share();
   const std::span<uint8_t> buffer = thread_->read_buffer();
   const std::span<uint8_t> room = buffer.first(std::min(buffer.size(), most));
   size_t total = 0;

@@ -109,6 +109,17 @@ class Connection {
   bool is_deferred() const { return deferred_; }
   void set_deferred(bool deferred) { deferred_ = deferred; }
 
+  // --- order of reading (reading_order.h) ---
+  // The flow of its latest request; 0 = none.
+  uint32_t flow() const { return flow_; }
+  void set_flow(uint32_t flow) { flow_ = flow; }
+  // The number of the latest reading among those of its thread; 0 = never.
+  uint64_t read_number() const { return read_number_; }
+  void set_read_number(uint64_t number) { read_number_ = number; }
+  // The nanoseconds that a received byte takes, its requests included; 0 = unknown.
+  float byte_ns() const { return byte_ns_; }
+  void set_byte_ns(float ns) { byte_ns_ = ns; }
+
   bool is_dead() const { return dead_; }
   Channel& channel() { return *channel_; }
 
@@ -123,6 +134,9 @@ class Connection {
  private:
   uint64_t work_ = 0;
   uint32_t work_interval_ = 0;
+  uint64_t read_number_ = 0;
+  uint32_t flow_ = 0;
+  float byte_ns_ = 0;
   bool reads_much_ = false;
   bool deferred_ = false;
 };

@@ -2,6 +2,7 @@
 // itself, unless noted.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -18,6 +19,7 @@
 #include "transport/loop/connection.h"
 #include "transport/loop/output.h"
 #include "transport/loop/poller.h"
+#include "transport/loop/reading_order.h"
 #include "transport/loop/timers.h"
 #include "transport/loop/unpacking.h"
 #include "transport/moving.h"
@@ -77,6 +79,7 @@ class ListenerThread final : public CallThread {
     blocks_.drop();
     outputs_.clear();
   }
+  void note_flow(uint32_t flow, uint32_t weight) override { order_.note(flow, weight, now_ns_); }
 
   // --- for the other threads of the listener ---
   // Any thread: the load of the last interval, and the number of connections that it serves or will
@@ -121,10 +124,13 @@ class ListenerThread final : public CallThread {
   size_t read_bytes_max() const {
     return turn_bytes_ < kTurnBytes ? kReadBytesPerTurn : kMuchBytes;
   }
+  // The same for a connection whose bytes may have several requests.
+  size_t read_bytes_share() const { return std::min(read_bytes_max(), read_share_); }
   // Counts the bytes that a connection has read in this turn.
   void count_read(Connection& connection, size_t bytes) {
     turn_bytes_ += bytes;
     connection.set_reads_much(bytes >= kMuchBytes);
+    read_bytes_ = bytes;
   }
   bool has_tls() const { return shared_.tls != nullptr; }
   // Counts a failed TLS handshake, and reports it at most once a second.
@@ -160,6 +166,13 @@ class ListenerThread final : public CallThread {
     uint32_t use = 0;
   };
 
+  // A connection that can be read, and its place in the order of reading.
+  struct Ready {
+    double start;
+    uint64_t number;
+    Connection* connection;
+  };
+
   // A connection that is going to move.
   struct Departure {
     Connection* connection;
@@ -180,6 +193,10 @@ class ListenerThread final : public CallThread {
   uint64_t wait_until() const;
   void hear(std::span<const epoll_event> events);
   void read(Connection& connection);
+  void hear_in_order(std::span<const epoll_event> events);
+  void collect_ready(std::span<const epoll_event> events);
+  uint64_t read_in_order(Connection& connection, uint64_t began_ns);
+  bool is_door(const epoll_event& event);
   void accept(int listening);
   // Whether a second has passed since the last report, on any thread.
   bool may_tell(std::atomic<uint64_t>& told_ns) const;
@@ -232,6 +249,12 @@ class ListenerThread final : public CallThread {
   std::vector<std::unique_ptr<Output>> outputs_;
   std::minstd_rand random_;
   size_t turn_bytes_ = 0;  // read in this turn
+  ReadingOrder order_;
+  std::vector<Ready> ready_;
+  Connection* reading_ = nullptr;  // or the one that took its place; dangles between reads
+  uint64_t reads_ = 0;             // in order
+  size_t read_share_ = SIZE_MAX;   // bytes that the connection may read now
+  size_t read_bytes_ = 0;          // by the latest connection
   uint64_t now_ns_ = 0;
   uint64_t look_ns_ = UINT64_MAX;         // next check of a drain
   uint64_t unsent_look_ns_ = UINT64_MAX;  // next check for unread responses

@@ -21,6 +21,7 @@ const FOLDERS = {
   engine: [
     'cache',
     'limits',
+    'turns',
     'request',
     'published',
     'shm',

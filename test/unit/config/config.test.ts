@@ -1,15 +1,13 @@
-// Flags, aliases, the configuration file and their errors.
+// Flags, aliases and their errors. The configuration file: file.test.ts.
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { ACCESS_FLAGS } from '../../../ts/config/access-flags.js';
 import { TRACE_FLAGS } from '../../../ts/config/observation/trace-flags.js';
 import { canonicalName, nearestFlag, SERVE_FLAGS } from '../../../ts/config/flags.js';
 import { parseFlags } from '../../../ts/config/command-line.js';
-import { parseServeConfig, type Config } from '../../../ts/config/config.js';
-import { ErrorCode, ServalError } from '../../../ts/base/errors.js';
+import { type Config } from '../../../ts/config/config.js';
 import { GRPC_CONNECTION_DEFAULTS } from '../../../ts/listeners/grpc/settings.js';
-import { filledFolder } from '../temp-folder.js';
+import { CWD, parse, refuses } from './parsing.js';
 import {
   DEFAULT_METRICS,
   GRPC_CONFIG,
@@ -19,7 +17,6 @@ import {
   TLS_CONFIG,
 } from './transport-values.js';
 
-const CWD = '/somewhere';
 const DEFAULT_ACCESS: Config['access'] = {
   keyFile: undefined,
   keyHeader: '',
@@ -54,22 +51,6 @@ const NO_TRACING: Config['tracing'] = {
   options: {},
 };
 
-async function parse(...args: string[]): Promise<Config> {
-  const config = await parseServeConfig(args, CWD);
-  assert.ok(config, 'expected a configuration');
-  return config;
-}
-
-async function refuses(args: readonly string[], text: string | RegExp): Promise<void> {
-  await assert.rejects(parseServeConfig(args, CWD), (error: unknown) => {
-    assert.ok(error instanceof ServalError);
-    assert.equal(error.code, ErrorCode.InvalidArgument);
-    if (typeof text === 'string') assert.equal(error.message, text);
-    else assert.match(error.message, text);
-    return true;
-  });
-}
-
 test('defaults are those of the issue', async () => {
   assert.deepEqual(await parse('models'), {
     sources: {
@@ -91,7 +72,7 @@ test('defaults are those of the issue', async () => {
     listeners: { http: true, grpc: true, reuseHttpPort: false, reuseGrpcPort: false },
     platformConfigFile: undefined,
     isolate: [],
-    ...{ isolateWaitMs: 5000, responseCacheBytes: 0 },
+    ...{ isolateWaitMs: 5000, responseCacheBytes: 0, rateLimit: false, rateLimitResources: '' },
     cudaGraphs: true,
     host: '0.0.0.0',
     grpcHost: '0.0.0.0',
@@ -217,9 +198,9 @@ test('accepts every flag with "=", with a space, with underscores', async () => 
     'inter-op-threads': '9',
     'graph-optimization': 'basic',
     providers: 'cuda:device_id=1;x=y,cpu',
-    'body-bytes-max': '10',
     ...{ 'memory-limit': '256M', 'pinned-memory-pool-byte-size': '1048576' },
-    ...{ 'response-cache-byte-size': '7', 'json-depth-max': '12' },
+    ...{ 'body-bytes-max': '10', 'response-cache-byte-size': '7', 'json-depth-max': '12' },
+    ...{ 'rate-limit': 'execution_count', 'rate-limit-resource': 'R:4:0' },
     'onnxruntime-library': 'lib.so',
     'model-config-file-poll-wait-seconds': '13',
     'file-system-poll-wait-seconds': '-1',
@@ -290,6 +271,7 @@ test('accepts every flag with "=", with a space, with underscores', async () => 
     ...LISTENING_CONFIG,
     platformConfigFile: undefined,
     ...{ isolate: ['a', 'b'], isolateWaitMs: 0, cudaGraphs: false, responseCacheBytes: 7 },
+    ...{ rateLimit: true, rateLimitResources: '4 0 R' },
     host: '::1',
     grpcHost: '127.0.0.1',
     httpIdleMs: 60_000,
@@ -500,61 +482,4 @@ test('names are found however they are written', () => {
 test('parseFlags knows only the rows it is given', () => {
   const rows = SERVE_FLAGS.filter((row) => row.name === 'onnxruntime-library');
   assert.throws(() => parseFlags(['--http-port=1'], CWD, rows), /unknown flag "--http-port=1"/);
-});
-
-test('the file: every spelling; the command line wins; paths count from the file', async (t) => {
-  const text = [
-    '# a comment',
-    'httpPort: 18000',
-    'grpc-port: 18001',
-    'model_repository: [repo, /abs]',
-    'strict_readiness: false',
-    'providers:',
-    '  - cuda:device_id=1',
-    '  - cpu',
-    'host: "::"',
-    '',
-  ].join('\n');
-  const folder = filledFolder(t, { 'etc/serval.yaml': text });
-  const config = await parse(`--config=${folder}/etc/serval.yaml`, '--http-port=9', 'here');
-  assert.equal(config.httpPort, 9);
-  assert.equal(config.grpcPort, 18001);
-  assert.equal(config.host, '::');
-  assert.equal(config.strictReadiness, false);
-  assert.deepEqual(config.sources.modelRepositories, [join(folder, 'etc/repo'), '/abs']);
-  assert.deepEqual(config.sources.paths, ['/somewhere/here']);
-  assert.deepEqual(
-    config.model.providers.map((one) => one.name),
-    ['cuda', 'cpu'],
-  );
-  const fromFile = await parse(`--config=${folder}/etc/serval.yaml`);
-  assert.equal(fromFile.httpPort, 18000);
-});
-
-test('errors of the file carry line and column', async (t) => {
-  const cases: [string, RegExp][] = [
-    ['host: a\nhttp-prot: 1\n', /:2:1: unknown key "http-prot"; did you mean "http-port"\?$/],
-    ['\n  http-port: 70000\n', /:2:14: http-port: expected a whole number .*got "70000"$/],
-    ['http-port: 1\nrest_api_port: 2\n', /:2:1: http-port is given twice$/],
-    ['host: a\nhost: b\n', /:2:1: .*unique/],
-    ['config: other.yaml\n', /:1:1: unknown key "config"/],
-    ['host: [a, b]\n', /:1:7: host: expected one value$/],
-    ['host:\n', /:1:\d+: host: expected one value$/],
-    ['model-repository: [[a]]\n', /:1:19: model-repository: expected one value$/],
-    ['- host\n', /:1:1: expected "name: value" lines$/],
-    ['just text\n', /:1:1: expected "name: value" lines$/],
-    ['host: "unfinished\n', /:\d+:\d+: /],
-    ['host: &a x\nmodel-name: *a\n', /:2:13: model-name: YAML aliases are not used here$/],
-    ['{[1]: 2}\n', /:1:2: expected one value$/],
-    ['log-level: loud\n', /:1:12: log-level: expected debug or .*got "loud"$/],
-  ];
-  for (const [text, message] of cases) {
-    const folder = filledFolder(t, { 'c.yaml': text });
-    await refuses(['m', `--config=${folder}/c.yaml`], message);
-  }
-});
-
-test('a file above the limit is refused', async (t) => {
-  const folder = filledFolder(t, { 'c.yaml': `host: ${'x'.repeat(1_048_576)}\n` });
-  await refuses(['m', `--config=${folder}/c.yaml`], /expected at most 1048576 bytes/);
 });

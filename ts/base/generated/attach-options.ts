@@ -18,6 +18,10 @@ export interface AttachOptions {
   readonly isolateWaitMs?: number | undefined;
   /** Size of the response cache; 0 = none. */
   readonly responseCacheBytes?: number | undefined;
+  /** Whether Triton's rate limiter schedules the runs. */
+  readonly rateLimit?: boolean | undefined;
+  /** Its counts, a line each: "COUNT DEVICE NAME"; device -1 = every device. */
+  readonly rateLimitResources?: string | undefined;
   /** Whether requests are counted and timed. */
   readonly metrics?: boolean | undefined;
   /** Whether Triton's metrics have counters of latencies. */

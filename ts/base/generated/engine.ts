@@ -423,6 +423,14 @@ export interface LimitSpec {
   readonly rowsPerSecond: number;
 }
 
+/** A resource that a run of a model needs while the rate limiter is on. Triton's ModelRateLimiter.Resource. */
+export interface RateResource {
+  readonly name: string;
+  /** one count for all devices */
+  readonly global: boolean;
+  readonly count: number;
+}
+
 /** A caller with an API key that has limits or may use some models only. */
 export interface Caller {
   /** not 0; names the key for the life of the process */
@@ -503,6 +511,11 @@ export interface ModelSpec {
   readonly limits?: LimitSpec;
   readonly batchInputs?: readonly BatchInput[];
   readonly batchOutputs?: readonly BatchOutput[];
+  /** its share of the cores, relative to other models */
+  readonly turnWeight?: number;
+  /** While the rate limiter is on: what a run needs; and its priority, 1 = the most runs. */
+  readonly rateResources?: readonly RateResource[];
+  readonly ratePriority?: number;
 }
 
 /** The number of a graph's nodes that a provider runs, by ONNX Runtime's name for it. */

@@ -150,13 +150,15 @@ export const TRITON_FIELDS: FieldTable = {
   ),
   ModelInstanceGroup: {
     ...works('name', 'kind', 'count'),
-    rate_limiter: noEffect('a free instance runs at once; count limits concurrent runs'),
+    rate_limiter: worksBut('with --rate-limit=execution_count; the same in all groups of a model'),
     ...works('gpus'),
     secondary_devices: notHere('expected none: they are NVDLA cores of Jetson boards'),
     profile: notHere('expected none: only TensorRT engines have profiles'),
     passive: notHere('expected false: passive instances get no requests from the scheduler'),
     host_policy: noEffect('bind the process with taskset or numactl'),
   },
+  ModelRateLimiter: works('resources', 'priority'),
+  'ModelRateLimiter.Resource': works('name', 'global', 'count'),
   ModelEnsembling: {
     ...works('step'),
     max_inflight_requests: noEffect(

@@ -28,6 +28,7 @@ export const TRITON_PARAMETERS: Readonly<Record<string, FieldRow>> = {
   ...works('pin'),
   ...works('min_idle_seconds'),
   ...works('max_in_flight', 'requests_per_second', 'rows_per_second'),
+  ...works('weight'),
 };
 
 const ONE_LAYOUT = noEffect('forests have one layout, and run on CPUs');

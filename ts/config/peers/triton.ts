@@ -1,6 +1,6 @@
 // All flags of tritonserver 26.x, in the order of its help, and how Serval handles each. Control
 // plane; data only. Source: server/src/command_line_parser.cc; v2-protocol.md 3, 10.
-import { mapped, noEffect, notHere, notYet, works, type PeerFlag } from './row.js';
+import { mapped, noEffect, notHere, works, type PeerFlag } from './row.js';
 
 const NO_PARAMETERS = "headers become request parameters, which Serval's models do not read";
 const NO_POOL = 'request memory is pooled by size; --memory-limit limits all of it';
@@ -196,13 +196,8 @@ const BACKENDS: readonly PeerFlag[] = [
 ];
 
 const DEVICES: readonly PeerFlag[] = [
-  notYet(
-    'rate-limit',
-    'MODE',
-    'a free instance runs at once; the count of instance_group limits concurrent runs',
-    { harmless: ['off'] },
-  ),
-  noEffect('rate-limit-resource', 'NAME:N:DEVICE', 'used only with --rate-limit=execution_count'),
+  works('rate-limit', 'MODE', 'guides/fairness.md#the-rate-limiter'),
+  works('rate-limit-resource', 'NAME:N:DEVICE', 'guides/fairness.md#the-rate-limiter'),
   works('pinned-memory-pool-byte-size', 'BYTES', 'guides/gpu.md#memory'),
   noEffect('cuda-memory-pool-byte-size', 'DEVICE:BYTES', NO_CUDA_POOL),
   noEffect(

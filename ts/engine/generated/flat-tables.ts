@@ -181,6 +181,12 @@ export const LIMIT_SPEC: FlatTable<engine.LimitSpec> = { name: 'LimitSpec', memb
   { name: 'rowsPerSecond', kind: 'double' },
 ] };
 
+export const RATE_RESOURCE: FlatTable<engine.RateResource> = { name: 'RateResource', members: [
+  { name: 'name', kind: 'string' },
+  { name: 'global', kind: 'bool' },
+  { name: 'count', kind: 'uint' },
+] };
+
 export const CALLER: FlatTable<engine.Caller> = { name: 'Caller', members: [
   { name: 'number', kind: 'uint' },
   { name: 'name', kind: 'string' },
@@ -235,6 +241,9 @@ export const MODEL_SPEC: FlatTable<engine.ModelSpec> = { name: 'ModelSpec', memb
   { name: 'limits', kind: LIMIT_SPEC, optional: true },
   { name: 'batchInputs', kind: BATCH_INPUT, many: true, optional: true },
   { name: 'batchOutputs', kind: BATCH_OUTPUT, many: true, optional: true },
+  { name: 'turnWeight', kind: 'uint', fallback: 100, optional: true },
+  { name: 'rateResources', kind: RATE_RESOURCE, many: true, optional: true },
+  { name: 'ratePriority', kind: 'uint', fallback: 1, optional: true },
 ] };
 
 export const PROVIDER_NODES: FlatTable<engine.ProviderNodes> = { name: 'ProviderNodes', members: [

@@ -78,6 +78,7 @@ export function engineSettings(
     ...cacheSettings(config),
     ...(isDecoupled(config) ? { decoupled: true } : {}),
     ...limitSettings(config),
+    ...weightSettings(config),
     ...isolationSettings(config),
     ...(isTrue(parameter(config, 'serval.retry')) ? { retry: true } : {}),
     ...graphSettings(config),
@@ -97,6 +98,12 @@ function limitSettings(config: TritonConfig): Partial<ModelSpec> {
     rowsPerSecond: value('rows_per_second'),
   };
   return Object.values(limits).some((one) => one > 0) ? { limits } : {};
+}
+
+/** Its share of the cores; see docs/guides/fairness.md. */
+function weightSettings(config: TritonConfig): Partial<ModelSpec> {
+  const weight = parameter(config, 'weight');
+  return weight === undefined ? {} : { turnWeight: Number(weight) };
 }
 
 function cacheSettings(config: TritonConfig): Partial<ModelSpec> {
@@ -211,9 +218,21 @@ function instanceSettings(config: TritonConfig): Partial<ModelSpec> {
     return Math.max(1, read.int(group, 'count')) * Math.max(1, gpus);
   });
   const instances = counts.reduce((sum, count) => sum + count, 0);
-  if (!groups.some(isOnGpu)) return { instances };
+  const settings = { instances, ...rateSettings(read.child(groups[0], 'rate_limiter')) };
+  if (!groups.some(isOnGpu)) return settings;
   const devices = [...new Set(groups.flatMap((group) => read.ints(group, 'gpus')))];
-  return { instances, devices, providers: gpuProviders(config) };
+  return { ...settings, devices, providers: gpuProviders(config) };
+}
+
+/** The rate limiter of all groups. Triton treats priority 0 as 1. */
+function rateSettings(limiter: MessageValue | undefined): Partial<ModelSpec> {
+  if (limiter === undefined) return {};
+  const rateResources = read.children(limiter, 'resources').map((resource) => ({
+    name: read.text(resource, 'name'),
+    global: read.bool(resource, 'global'),
+    count: read.int(resource, 'count'),
+  }));
+  return { rateResources, ratePriority: Math.max(1, read.int(limiter, 'priority')) };
 }
 
 function isOnGpu(group: MessageValue): boolean {

@@ -23,6 +23,9 @@ export const ANY_ROWS = 'any';
 /** Value of serval.allowed_rows: row counts. */
 export const ROWS_TEXT = /^\s*\d{1,9}\s*(?:,\s*\d{1,9}\s*)*$/;
 
+/** The largest `weight`: kTurnWeightMax of the engine's specifications. */
+const WEIGHT_MAX = 1000;
+
 /** The format of a text. */
 export interface TextRule {
   readonly expected: string;
@@ -53,6 +56,7 @@ export const PARAMETER_RULES: Readonly<Record<string, TextRule>> = {
   max_in_flight: limit('max_in_flight'),
   requests_per_second: limit('requests_per_second'),
   rows_per_second: limit('rows_per_second'),
+  weight: whole(WEIGHT_MAX, 1),
   'serval.allowed_rows': {
     expected: 'row counts such as "1,2,4", or "any"',
     fits: (t) => t === ANY_ROWS || ROWS_TEXT.test(t),
@@ -73,9 +77,10 @@ function limit(name: Parameters<typeof limitValue>[0]): TextRule {
   return { expected: expectedLimit(name), fits: (text) => limitValue(name, text) !== undefined };
 }
 
-function whole(max: number): TextRule {
-  const fits = (text: string): boolean => /^\d{1,10}$/.test(text) && Number(text) <= max;
-  return { expected: `a whole number from 0 to ${max}`, fits };
+function whole(max: number, min = 0): TextRule {
+  const fits = (text: string): boolean =>
+    /^\d{1,10}$/.test(text) && Number(text) >= min && Number(text) <= max;
+  return { expected: `a whole number from ${min} to ${max}`, fits };
 }
 
 function oneOf(...words: readonly string[]): TextRule {

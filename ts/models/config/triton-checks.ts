@@ -1,6 +1,7 @@
 // Checks a Triton model configuration for contradictions, as Triton reports them, and for features
 // that Serval does not support. Control plane; pure. Source: Triton's ValidateModelConfig and its
 // ONNX Runtime backend; v2-protocol.md 3, 10.
+import { isDeepStrictEqual } from 'node:util';
 import { TRITON_FIELDS } from '../../config/peers/triton-fields.js';
 import {
   FIL_PARAMETERS,
@@ -313,6 +314,23 @@ class Check {
       if (kinds.size > 1 && isGpu(group)) {
         this.#unsupported(group, 'kind', 'groups on both GPUs and CPUs are');
       }
+      this.#rateLimiter(group, groups[0]);
+    }
+  }
+
+  #rateLimiter(group: MessageValue, first: MessageValue | undefined): void {
+    const limiter = read.child(group, 'rate_limiter');
+    const isSame = isDeepStrictEqual(limiter, read.child(first, 'rate_limiter'));
+    if (!isSame)
+      this.#unsupported(group, 'rate_limiter', 'groups with different rate limiters are');
+    const names = new Set<string>();
+    for (const resource of read.children(limiter, 'resources')) {
+      const name = read.text(resource, 'name').toLowerCase();
+      if (name === '') this.#problem(resource, 'name', 'expected a name, got none');
+      else if (names.has(name)) {
+        this.#problem(resource, 'name', `expected each resource once, got ${echo(name)} again`);
+      }
+      names.add(name);
     }
   }
 

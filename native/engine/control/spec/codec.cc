@@ -262,6 +262,7 @@ ServerOptions server_options(const fb::ModelSpec& from) {
 }
 
 constexpr uint32_t kInFlightLimitMax = 1'000'000;
+constexpr uint32_t kTurnWeightMax = 1000;
 constexpr double kRateLimitMax = 1e9;
 
 Status check_rate(const std::string& member, double value) {
@@ -279,6 +280,25 @@ Status read_limits(const fb::ModelSpec& from, LimitSpec& limits) {
   return fits.ok() ? check_rate("limits.rows_per_second", limits.rows_per_second) : std::move(fits);
 }
 
+Status read_turns(const fb::ModelSpec& from, ModelSpec& spec) {
+  spec.turn_weight = from.turn_weight();
+  if (spec.turn_weight < 1 || spec.turn_weight > kTurnWeightMax) {
+    return out_of_range("turn_weight", spec.turn_weight, "1 to " + std::to_string(kTurnWeightMax));
+  }
+  unpack(from.rate_resources(), spec.rate_resources);
+  spec.rate_priority = std::max(from.rate_priority(), 1u);
+  for (size_t i = 0; i < spec.rate_resources.size(); ++i) {
+    const RateResource& one = spec.rate_resources[i];
+    const std::string member = "rate_resources[" + std::to_string(i) + "]";
+    if (one.name.empty()) return bad_spec(member, "has no name");
+    for (size_t earlier = 0; earlier < i; ++earlier) {
+      if (spec.rate_resources[earlier].name != one.name) continue;
+      return bad_spec(member, "is '" + one.name + "' for the second time");
+    }
+  }
+  return {};
+}
+
 // Reads the model's configuration: batching, queueing, tensors, devices.
 Status read_settings(const fb::ModelSpec& from, ModelSpec& spec) {
   if (from.exec_mode() > ExecMode::MAX) {
@@ -292,6 +312,7 @@ Status read_settings(const fb::ModelSpec& from, ModelSpec& spec) {
   if (read.ok()) read = read_devices(from, spec.devices);
   if (read.ok()) read = read_graph_rows(from, spec.graph_rows);
   if (read.ok()) read = read_limits(from, spec.limits);
+  if (read.ok()) read = read_turns(from, spec);
   if (read.ok() && from.graph_use() > GraphUse::MAX) {
     read = out_of_range("graph_use", static_cast<int64_t>(from.graph_use()), "0, 1 or 2");
   }

@@ -42,6 +42,8 @@ const underscored = (name: string): string => `--${name.replaceAll('-', '_')}`;
 
 /** Flags that need another flag, or do not accept 'x'. */
 const WORKING: Readonly<Record<string, readonly string[]>> = {
+  'rate-limit': ['--rate_limit=execution_count'],
+  'rate-limit-resource': ['--rate_limit_resource=R:1:0', '--rate-limit-resource', 'R2:2'],
   'model-name': ['--model-base-path=/b', '--model-name=x'],
   'model-base-path': ['--model-base-path=/b'],
   'model-config-file': ['--model-config-file=/c'],

@@ -200,6 +200,29 @@ test("Serval's own parameters", () => {
   );
 });
 
+test('a weight is the share of the cores', () => {
+  const weight = (text: string): string =>
+    `parameters { key: "weight" value { string_value: "${text}" } }`;
+  assert.equal(settings('').turnWeight, undefined);
+  assert.equal(settings(weight('300')).turnWeight, 300);
+});
+
+test('a rate limiter has resources and a priority', () => {
+  const group = (text: string): ReturnType<typeof settings> =>
+    settings(`instance_group { count: 2 rate_limiter { ${text} } }`);
+  assert.equal(settings('instance_group { count: 2 }').rateResources, undefined);
+  assert.deepEqual(group('').rateResources, []);
+  assert.deepEqual([group('').ratePriority, group('priority: 3').ratePriority], [1, 3]);
+  assert.deepEqual(
+    group('resources [ { name: "A" count: 4 }, { name: "B" global: true count: 1 } ]')
+      .rateResources,
+    [
+      { name: 'A', global: false, count: 4 },
+      { name: 'B', global: true, count: 1 },
+    ],
+  );
+});
+
 test('instances are counted over groups and GPUs', () => {
   assert.equal(settings('').instances, undefined);
   assert.equal(settings('instance_group { }').instances, 1);

@@ -263,6 +263,17 @@ const TRITON_SAMPLES: Samples = {
     'passive: true',
     'host_policy: "h"',
   ],
+  ModelRateLimiter: [
+    'instance_group { rate_limiter { @ } }',
+    'resources { name: "R" count: 1 }',
+    'priority: 2',
+  ],
+  'ModelRateLimiter.Resource': [
+    'instance_group { rate_limiter { resources { @ } } }',
+    'name: "R"',
+    'global: true name: "R"',
+    'count: 1 name: "R"',
+  ],
   ModelParameter: ['parameters { key: "execution_mode" value { @ } }', 'string_value: "1"'],
   ModelWarmup: [
     'model_warmup { @ }',
@@ -470,7 +481,7 @@ for (const { what, root, table, samples, read } of files) {
 test('in JSON, in a list, two of them', () => {
   const { problems, warnings } = tritonConfigFromJson(
     JSON.stringify({
-      instance_group: [{ host_policy: 'a' }, { name: 'g', rate_limiter: { priority: 1 } }],
+      instance_group: [{ host_policy: 'a' }, { name: 'g', host_policy: 'b' }],
       optimization: { cuda: { busy_wait_events: true }, eager_batching: false },
       input: [{ name: 'x', data_type: 'TYPE_FP32', dims: [1], is_shape_tensor: true }],
     }),
@@ -481,7 +492,7 @@ test('in JSON, in a list, two of them', () => {
   assert.deepEqual(places(problems), ['j: input[0].is_shape_tensor']);
   assert.deepEqual(places(warnings), [
     'j: instance_group[0].host_policy',
-    'j: instance_group[1].rate_limiter',
+    'j: instance_group[1].host_policy',
     'j: optimization.cuda.busy_wait_events',
   ]);
 });

@@ -353,6 +353,30 @@ test('accepts disabled settings, and warns about settings without effect', () =>
   assert.deepEqual(warningsOf('model_metrics { } metric_tags [] runtime: ""'), []);
 });
 
+test('weights and rate limiters are checked', () => {
+  const weight = (text: string): string =>
+    `parameters { key: "weight" value { string_value: "${text}" } }`;
+  for (const text of ['1', '1000']) assert.deepEqual(problemsOf(weight(text)), []);
+  for (const text of ['0', '1001', '-1', '1.5', 'x', '']) {
+    const [problem, ...more] = problemsOf(weight(text));
+    assert.match(problem ?? '', /weight: expected a whole number from 1 to 1000, got/);
+    assert.deepEqual(more, []);
+  }
+  const limiter = (text: string): string => `instance_group { rate_limiter { ${text} } }`;
+  const one = 'resources { name: "R" count: 1 }';
+  assert.deepEqual(problemsOf(limiter(one) + limiter(one)), []);
+  const cases: readonly (readonly [string, RegExp])[] = [
+    [limiter('resources { count: 1 }'), /name: expected a name, got none/],
+    [limiter(`${one} resources { name: "r" }`), /name: expected each resource once, got "r" again/],
+    [
+      limiter(one) + limiter('priority: 2'),
+      /rate_limiter: groups with different rate limiters are/,
+    ],
+    [`${limiter(one)} instance_group { }`, /rate_limiter: groups with different rate limiters are/],
+  ];
+  for (const [text, expected] of cases) assert.match(problemsOf(text).join(), expected);
+});
+
 test('two schedulers are one too many', () => {
   assert.deepEqual(problemsOf('dynamic_batching { } sequence_batching { }'), [
     '1:22: sequence_batching: expected it or dynamic_batching, got both',

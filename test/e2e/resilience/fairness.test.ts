@@ -1,0 +1,213 @@
+// A quiet model beside flooded ones, with weights: all requests are answered, over gRPC and REST,
+// with inline and queued runs. The rate limiter: models that share a resource run one after the
+// other.
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { Client, credentials } from '@grpc/grpc-js';
+import { ProtobufWriter } from '../../../ts/protobuf/writer.js';
+import { ModelFolders, slowModel } from '../support/model-folders.js';
+import {
+  begun,
+  infer,
+  put,
+  putDelayModel,
+  statistics,
+  v2Body,
+  v2Values,
+} from '../support/operating.js';
+import { exchange } from '../support/raw-http.js';
+import {
+  DEADLINE_MS,
+  runServal,
+  startServer,
+  type ServalProcess,
+} from '../support/serval-process.js';
+
+const METHOD = '/inference.GRPCInferenceService/ModelInfer';
+const FLOODERS = 16;
+const QUIET_REQUESTS = 60;
+const same = (bytes: Buffer): Buffer => bytes;
+
+const weight = (value: string): string =>
+  `parameters { key: "weight" value { string_value: "${value}" } }\n`;
+
+function message(model: string, input: string): Buffer {
+  const writer = new ProtobufWriter().string(1, model).message(5, (tensor) => {
+    tensor.string(1, input).string(2, 'FP32').varint(3, 1);
+    tensor.message(5, (contents) => {
+      contents.bytes(6, Buffer.alloc(4));
+    });
+  });
+  return Buffer.from(writer.concat());
+}
+
+/** Calls with one request each at any time, until stop(), which resolves to the responses. */
+class Flood {
+  #stops = false;
+  readonly #clients: readonly Promise<number>[];
+
+  constructor(call: (client: number) => Promise<unknown>) {
+    this.#clients = Array.from({ length: FLOODERS }, async (_, client) => {
+      let count = 0;
+      for (; !this.#stops; count += 1) await call(client);
+      return count;
+    });
+  }
+
+  async stop(): Promise<number> {
+    this.#stops = true;
+    const counts = await Promise.all(this.#clients);
+    assert.ok(
+      counts.every((count) => count > 0),
+      `responses of each client: ${counts.join(', ')}`,
+    );
+    return counts.reduce((sum, count) => sum + count, 0);
+  }
+}
+
+class GrpcClients {
+  readonly #clients = new Map<string, Client>();
+  readonly #port: number;
+
+  constructor(port: number) {
+    this.#port = port;
+  }
+
+  call(name: string, bytes: Buffer): Promise<Buffer> {
+    const client =
+      this.#clients.get(name) ??
+      new Client(`127.0.0.1:${this.#port}`, credentials.createInsecure(), {
+        'grpc.use_local_subchannel_pool': 1,
+      });
+    this.#clients.set(name, client);
+    const options = { deadline: Date.now() + DEADLINE_MS };
+    return new Promise((resolve, reject) => {
+      client.makeUnaryRequest(METHOD, same, same, bytes, options, (error, response) => {
+        if (error !== null) reject(error);
+        else resolve(response ?? Buffer.alloc(0));
+      });
+    });
+  }
+
+  close(): void {
+    for (const client of this.#clients.values()) client.close();
+  }
+}
+
+describe('a quiet model beside flooded ones', () => {
+  const folders = new ModelFolders();
+  let server: ServalProcess;
+  let grpc: GrpcClients;
+  before(async () => {
+    const models = folders.repository('shared', ['half_plus_three', 'mlp']);
+    for (const [name, rest] of [
+      ['hot', 'instance_group { count: 3 kind: KIND_CPU }\n'],
+      ['heavy', weight('300')],
+    ] as const) {
+      folders.add(models, name, slowModel(192, 4));
+      put(`${models}/${name}/config.pbtxt`, `backend: "onnxruntime"\n${rest}`);
+    }
+    server = await startServer([models]);
+    grpc = new GrpcClients(server.grpcPort);
+  });
+  after(async () => {
+    grpc.close();
+    await server.stop();
+    folders.remove();
+  });
+
+  it('answers over gRPC while two models of other weights are flooded', async () => {
+    const [hot, heavy] = ['hot', 'heavy'].map((model) => message(model, 'input'));
+    const quiet = message('half_plus_three', 'x');
+    const floods = [
+      new Flood((client) => grpc.call(`hot ${client}`, hot ?? quiet)),
+      new Flood((client) => grpc.call(`heavy ${client}`, heavy ?? quiet)),
+    ];
+    const expected = await grpc.call('quiet', quiet);
+    for (let i = 0; i < QUIET_REQUESTS; i += 1) {
+      assert.deepEqual(await grpc.call('quiet', quiet), expected);
+    }
+    for (const flood of floods) await flood.stop();
+  });
+
+  it('answers over REST while a model that runs on the listener is flooded', async () => {
+    const row = JSON.stringify({ instances: [Array.from({ length: 784 }, () => 0)] });
+    const flood = new Flood(async () => {
+      const response = await exchange(server.httpPort, 'POST', '/v1/models/mlp:predict', row);
+      assert.equal(response.status, 200, response.body.toString());
+    });
+    for (let i = 0; i < QUIET_REQUESTS; i += 1) {
+      assert.deepEqual(v2Values(await infer(server, 'half_plus_three', v2Body('x', [i]))), [
+        i / 2 + 3,
+      ]);
+    }
+    await flood.stop();
+  });
+
+  it('refuses a weight that is no whole number from 1 to 1000', async () => {
+    const models = folders.repository('wrong', []);
+    folders.add(models, 'bad', slowModel(16, 1));
+    put(`${models}/bad/config.pbtxt`, `backend: "onnxruntime"\n${weight('0')}`);
+    const run = await runServal(['serve', '--model-repository', models, '--exit-on-error=true']);
+    assert.equal(run.code, 1);
+    assert.match(run.stderr, /weight: expected a whole number from 1 to 1000, got "0"/);
+  });
+});
+
+describe('the rate limiter', () => {
+  const folders = new ModelFolders();
+  let models = '';
+  const group = (resource: string): string =>
+    `instance_group { count: 4 rate_limiter { resources { name: "${resource}" count: 1 } } }\n`;
+  before(() => {
+    models = folders.repository('limited', []);
+    putDelayModel(models, 'long', 3000, group('R'));
+    putDelayModel(models, 'short', 0, group('r'));
+    putDelayModel(models, 'free', 0);
+  });
+  after(() => folders.remove());
+
+  /**
+   * Sends a request to "long", then to the others. Returns how many requests of "long" had ended
+   * when each of the others was answered.
+   */
+  async function ended(args: readonly string[]): Promise<Readonly<Record<string, number>>> {
+    const server = await startServer([models, ...args]);
+    try {
+      const connection = await begun(server, 'long', v2Body('x', [1]));
+      const counts: Record<string, number> = {};
+      for (const name of ['free', 'short']) {
+        v2Values(await infer(server, name, v2Body('x', [1])));
+        counts[name] = (await statistics(server, 'long')).inference_count;
+      }
+      v2Values(await connection.response());
+      connection.close();
+      return counts;
+    } finally {
+      await server.stop();
+    }
+  }
+
+  it('runs models that share a resource one after the other, others beside them', async () => {
+    assert.deepEqual(await ended(['--rate-limit=execution_count']), { free: 0, short: 1 });
+  });
+
+  it('has no effect when it is off', async () => {
+    assert.deepEqual(await ended([]), { free: 0, short: 0 });
+  });
+
+  it('lets both run when --rate-limit-resource says that there is enough', async () => {
+    const args = ['--rate-limit=execution_count', '--rate-limit-resource=R:2'];
+    assert.deepEqual(await ended(args), { free: 0, short: 0 });
+  });
+
+  it('refuses a model that needs more than there is, and counts in another form', async () => {
+    const limit = ['--rate-limit=execution_count', '--rate-limit-resource=R:0'];
+    const run = await runServal(['serve', models, ...limit, '--exit-on-error=true']);
+    assert.equal(run.code, 1);
+    assert.match(run.stderr, /a run needs 1 of resource 'R', but --rate-limit-resource sets 0/);
+    const wrong = await runServal(['serve', models, '--rate-limit-resource=R']);
+    assert.equal(wrong.code, 2);
+    assert.match(wrong.stderr, /--rate-limit-resource: expected NAME:COUNT or NAME:COUNT:DEVICE/);
+  });
+});
