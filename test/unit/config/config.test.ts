@@ -1,5 +1,6 @@
 // Flags, aliases and their errors. The configuration file: file.test.ts.
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { ACCESS_FLAGS } from '../../../ts/config/access-flags.js';
 import { TRACE_FLAGS } from '../../../ts/config/observation/trace-flags.js';
