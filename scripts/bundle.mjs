@@ -26,10 +26,11 @@ const loader = join(root, 'scripts', 'packaging', 'load-bundle.cjs');
 // The files that a server loads: the command line with `serve`, the library's entry, and the
 // listeners' threads.
 const SERVER_ENTRIES = ['main.js', 'api.js', 'server/workers/http-worker.js'];
-// Other files that are loaded on demand: threads and the trace exporter.
+// Other files that are loaded on demand: threads, the trace exporter, descriptors.
 const OTHER_ENTRIES = [
   'cli/bench/load/load-worker.js',
   'importers/run/import-worker.js',
+  'protocols/grpc/descriptor-files.js',
   'server/observe/tracing/otlp-exporter.js',
 ];
 
@@ -40,19 +41,21 @@ const REQUIRE =
 // Defined as a name, because esbuild has no import.meta.url for a CommonJS file.
 const FILE_URL = "const thisFileUrl = require('node:url').pathToFileURL(__filename).href;";
 
-// The server's file loads the other commands and the trace exporter from their own files. Only
-// return values and errors pass between them, because each class exists twice.
-const EXPORTER = 'otlp-exporter.js';
+// The server's file loads the other commands, the trace exporter and the descriptors for reflection
+// from their own files. Only return values and errors pass between them, because each class exists
+// twice. Each of these files has one function.
+const FUNCTIONS = { 'otlp-exporter.js': 'otlpExporter', 'descriptor-files.js': 'descriptorFile' };
 const otherCommands = {
   name: 'other-commands',
   setup({ onResolve, onLoad }) {
     const namespace = 'other-commands';
-    onResolve({ filter: /\/(\w+-command|otlp-exporter)\.js$/ }, ({ path, kind }) =>
-      kind === 'dynamic-import' ? { path: basename(path), namespace } : null,
+    onResolve(
+      { filter: /\/(\w+-command|otlp-exporter|descriptor-files)\.js$/ },
+      ({ path, kind }) => (kind === 'dynamic-import' ? { path: basename(path), namespace } : null),
     );
     onResolve({ filter: /^\.\/load\.cjs$/, namespace }, ({ path }) => ({ path, external: true }));
     onLoad({ filter: /./, namespace }, ({ path }) => {
-      const name = path === EXPORTER ? 'otlpExporter' : path.replace('-command.js', 'Command');
+      const name = FUNCTIONS[path] ?? path.replace('-command.js', 'Command');
       const call = `(await require('./load.cjs').importBeside('${path}')).${name}(...args)`;
       return { contents: `export const ${name} = async (...args) => ${call};` };
     });

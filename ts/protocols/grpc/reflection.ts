@@ -15,10 +15,10 @@ import {
   drainStatus,
   thrownStatus,
   type GrpcService,
+  type GrpcStatus,
   type GrpcStreamCall,
   type GrpcStreamHandler,
 } from '../../listeners/grpc/call.js';
-import { DESCRIPTORS } from './generated/descriptors.js';
 import { inferStatus } from './infer.js';
 import { echoed } from '../request-text.js';
 import { exactReader } from '../../protobuf/reader.js';
@@ -69,25 +69,28 @@ function writeError(out: ProtobufWriter, code: number, message: string): void {
 }
 
 // Writes one file; its imports are requested by their names.
-function writeFile(
+async function writeFile(
   out: ProtobufWriter,
-  found: { readonly base64: string } | undefined,
-  what: string,
-): void {
-  if (found === undefined) writeError(out, GrpcCode.NOT_FOUND, `${what} is not known`);
-  else {
-    const file = Buffer.from(found.base64, 'base64');
+  by: 'name' | 'symbol',
+  argument: string,
+): Promise<void> {
+  const { descriptorFile } = await import('./descriptor-files.js');
+  const file = await descriptorFile(by, argument);
+  if (file === null) {
+    const what = `${by === 'name' ? 'file' : 'symbol'} '${echoed(argument)}'`;
+    writeError(out, GrpcCode.NOT_FOUND, `${what} is not known`);
+  } else {
     out.message(SERVER_REFLECTION_RESPONSE.fileDescriptorResponse, (response) =>
       response.bytes(FILE_DESCRIPTOR_RESPONSE.fileDescriptorProto, file),
     );
   }
 }
 
-function writeAnswer(
+async function writeAnswer(
   out: ProtobufWriter,
   { kind, argument }: ReflectionRequest,
   services: readonly string[],
-): void {
+): Promise<void> {
   switch (kind) {
     case SERVER_REFLECTION_REQUEST.listServices:
       out.message(SERVER_REFLECTION_RESPONSE.listServicesResponse, (list) => {
@@ -97,16 +100,10 @@ function writeAnswer(
           );
       });
       return;
-    case SERVER_REFLECTION_REQUEST.fileByFilename: {
-      const file = DESCRIPTORS.find(({ name }) => name === argument);
-      writeFile(out, file, `file '${echoed(argument)}'`);
-      return;
-    }
-    case SERVER_REFLECTION_REQUEST.fileContainingSymbol: {
-      const file = DESCRIPTORS.find(({ symbols }) => symbols.includes(argument));
-      writeFile(out, file, `symbol '${echoed(argument)}'`);
-      return;
-    }
+    case SERVER_REFLECTION_REQUEST.fileByFilename:
+      return writeFile(out, 'name', argument);
+    case SERVER_REFLECTION_REQUEST.fileContainingSymbol:
+      return writeFile(out, 'symbol', argument);
     case SERVER_REFLECTION_REQUEST.fileContainingExtension:
     case SERVER_REFLECTION_REQUEST.allExtensionNumbersOfType:
       writeError(out, GrpcCode.UNIMPLEMENTED, 'there are no extensions: all files are proto3');
@@ -117,44 +114,61 @@ function writeAnswer(
 }
 
 /** The answer to one ServerReflectionRequest. Errors: ServalError (MalformedBody). */
-export function reflectionResponse(message: Buffer, services: readonly string[]): Buffer {
+async function reflectionResponse(message: Buffer, services: readonly string[]): Promise<Buffer> {
   const request = readRequest(message);
   const out = new ProtobufWriter();
   if (request.host !== '') out.string(SERVER_REFLECTION_RESPONSE.validHost, request.host);
   out.bytes(SERVER_REFLECTION_RESPONSE.originalRequest, message);
-  writeAnswer(out, request, services);
+  await writeAnswer(out, request, services);
   return out.toBuffer();
 }
 
 class ReflectionStream implements GrpcStreamHandler {
-  private readonly call: GrpcStreamCall;
-  private readonly services: readonly string[];
+  readonly #call: GrpcStreamCall;
+  readonly #services: readonly string[];
+  /** Settles when all requests so far are answered: in their order. */
+  #answered: Promise<void> = Promise.resolve();
+  #ended = false;
 
   constructor(call: GrpcStreamCall, services: readonly string[]) {
-    this.call = call;
-    this.services = services;
+    this.#call = call;
+    this.#services = services;
   }
 
   onMessage(message: Buffer): void {
+    const own = Buffer.from(message);
+    this.#answered = this.#answered.then(() => this.#answer(own));
+  }
+
+  async #answer(message: Buffer): Promise<void> {
+    if (this.#ended) return;
     try {
-      this.call.write(reflectionResponse(message, this.services));
+      const response = await reflectionResponse(message, this.#services);
+      if (!this.#ended) this.#call.write(response);
     } catch (error) {
       const known = error instanceof ServalError && error.code === ErrorCode.MalformedBody;
-      this.call.end(known ? inferStatus(error) : thrownStatus(error));
+      this.#end(known ? inferStatus(error) : thrownStatus(error));
     }
   }
 
   onHalfClose(): void {
-    this.call.end(null);
+    this.#answered = this.#answered.then(() => this.#end(null));
   }
 
-  // No state is kept between requests.
-  onCancel(): void {}
+  onCancel(): void {
+    this.#ended = true;
+  }
 
   onFlushed(): void {}
 
   onDrain(): void {
-    this.call.end(drainStatus());
+    this.#end(drainStatus());
+  }
+
+  #end(status: GrpcStatus | null): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#call.end(status);
   }
 }
 
