@@ -1,5 +1,5 @@
-// The descriptors of the served protocols, for reflection. A separate file, which is loaded with the
-// first request for one: few clients ask. Control plane, any thread.
+// The descriptors of the served protocols, for reflection. A separate file, which is loaded with
+// the first request for one: few clients ask. Control plane, any thread.
 import { DESCRIPTORS } from './generated/descriptors.js';
 
 /** The serialized FileDescriptorProto of a file, or of the file that declares a symbol. */
