@@ -31,7 +31,7 @@ constexpr uint64_t kRunNs = 30'000;
 
 std::atomic<uint64_t> clock_ns{1'000'000'000};
 
-struct Seen {
+struct ReadCalls {
   std::atomic<bool> waits{false}, goes_on{false};  // of the gate
   std::mutex mutex;
   std::vector<string> turns;  // guarded by mutex: the requests of each turn, a letter each
@@ -40,7 +40,7 @@ struct Seen {
 // "/hot" takes kRunNs, "/quiet" nothing; "/gate" keeps the thread until it may go on.
 class Models final : public HttpHandler {
  public:
-  Models(CallThread& thread, Seen& seen) : thread_(thread), seen_(seen) {}
+  Models(CallThread& thread, ReadCalls& seen) : thread_(thread), seen_(seen) {}
 
   void begin(HttpRequest& request) override {
     const std::string_view path = request.path();
@@ -68,7 +68,7 @@ class Models final : public HttpHandler {
 
  private:
   CallThread& thread_;
-  Seen& seen_;
+  ReadCalls& seen_;
   string turn_;
 };
 
@@ -136,7 +136,7 @@ class ReadOrder : public ::testing::Test {
     return seen_.turns;
   }
 
-  Seen seen_;
+  ReadCalls seen_;
   std::unique_ptr<TransportListener> listener_;
   std::unique_ptr<Client> gate_, quiet_;
   std::vector<std::unique_ptr<Client>> hot_;
