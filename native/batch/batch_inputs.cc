@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/limits.h"
+
 namespace serval {
 
 namespace {
@@ -38,20 +40,24 @@ struct Numbers {
 
 uint64_t elements_of(const Shape& shape) { return shape.elements().value_or(0); }
 
-// The number of values, and their shape.
+// The number of values, and their shape. If there are too many, the number is only known to be over
+// kBatchInputNumbersMax. (A shape without elements may have any number of rows.)
 uint64_t lay_out_numbers(Kind kind, std::span<const Shape> sources, Shape& shape) {
   uint64_t rows = 0, items = 0, largest = 0, inner = 0;
   for (const Shape& source : sources) {
     largest = std::max(largest, elements_of(source));
     if (source.rank() == 0) continue;
     inner = source.rank() - 1;
-    rows += static_cast<uint64_t>(source[0]);
-    items += static_cast<uint64_t>(source[0]) * inner;
+    const uint64_t own =
+        std::min(static_cast<uint64_t>(source[0]), uint64_t{kBatchInputNumbersMax} + 1);
+    rows = std::min(rows + own, uint64_t{kBatchInputNumbersMax} + 1);
+    items = rows * inner;
   }
   uint64_t count = sources.size();
   if (kind == Kind::AccumulatedElementCountWithZero) ++count;
   if (kind == Kind::MaxElementCountAsShape) count = largest;
   if (kind == Kind::ItemShapeFlatten || kind == Kind::ItemShape) count = items;
+  if (rows > kBatchInputNumbersMax) count = std::max(count, rows);
   shape.clear();
   const bool is_table = kind == Kind::ItemShape;
   (void)shape.push_back(static_cast<int64_t>(is_table ? rows : count));
@@ -84,6 +90,11 @@ Status make_batch_input(const BatchInput& what, std::span<const Shape> sources, 
   out = TensorView();
   out.dtype = what.datatype;
   const uint64_t count = lay_out_numbers(what.kind, sources, out.shape);
+  if (count > kBatchInputNumbersMax) {
+    return invalid_argument("input '" + what.source + "' is too large: the model's input '" +
+                            what.input + "' has at most " + std::to_string(kBatchInputNumbersMax) +
+                            " numbers for a batch");
+  }
   memory.clear();
   out.bytes = count * sizeof(int32_t);
   uint8_t* const place = memory.grow(out.bytes);

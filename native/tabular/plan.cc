@@ -273,9 +273,9 @@ Status Plan::read_background(const plan::Plan& plan) {
   prepare_fields(frame);
   const Rows rows{count, nullptr};
   if (Status done = block_.run(run, rows, &wanted); !done.ok()) return done;
-  for (const auto& stage : block_.stages) {
-    if (!stage->on_request()) continue;
-    if (Status learnt = stage->learn(run, rows); !learnt.ok()) return learnt;
+  for (size_t i = 0; i < block_.stages.size(); ++i) {
+    if (!block_.stages[i]->on_request()) continue;
+    if (Status learnt = block_.learn(run, rows, i); !learnt.ok()) return learnt;
   }
   return {};
 }

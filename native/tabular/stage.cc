@@ -42,6 +42,14 @@ Status Block::run_stage(Run& run, Rows rows, size_t at) const {
   return stages[at]->run(run, rows);
 }
 
+Status Block::learn(Run& run, Rows rows, size_t at) const {
+  for (size_t i = 0; at < inputs_.size() && i < inputs_[at].size(); ++i) {
+    const std::vector<Failure>& failures = run.in(inputs_[at][i]).failures;
+    if (!failures.empty()) return run.refuse(failures.front());
+  }
+  return stages[at]->learn(run, rows);
+}
+
 Status Block::run_without_failures(Run& run, Rows rows, size_t at) const {
   const bool refuses = stages[at]->on_failure() == OnFailure::Refuse;
   std::vector<uint32_t> computed;

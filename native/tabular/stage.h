@@ -98,6 +98,9 @@ class Block {
   Status run(Run& run, Rows rows, const std::vector<bool>* wanted = nullptr) const;
   // Call instead of run(): makes all of its columns missing in all rows.
   void skip(Run& run) const;
+  // Shows the rows to a stage (Stage::learn). Errors: also invalid_argument: one of the stage's
+  // inputs could not be computed for some row.
+  Status learn(Run& run, Rows rows, size_t at) const;
   std::vector<std::unique_ptr<Stage>> stages;
 
  private:

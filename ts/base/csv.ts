@@ -39,7 +39,10 @@ export function parseCsv(text: string): CsvTable {
     if (names.has(name)) throw malformed(`column ${JSON.stringify(name)} occurs twice`);
     names.add(name);
   }
-  const rows = rest.map(({ line, cells }) => {
+  // An empty line of several columns is no row.
+  const isRow = ({ cells }: Record_): boolean =>
+    header.length === 1 || cells.length > 1 || cells[0] !== null;
+  const rows = rest.filter(isRow).map(({ line, cells }) => {
     if (cells.length === header.length) return cells;
     throw malformed(`line ${line}: expected ${header.length} cells, got ${cells.length}`);
   });
@@ -84,7 +87,13 @@ function* recordsOf(text: string): Generator<Record_> {
       const isQuoted = text[at] === '"';
       const behind = isQuoted ? behindQuoted(text, at) : behindPlain(text, at);
       const next = behind < 0 ? -1 : behindEnd(text, behind);
-      if (next < 0) throw malformed(`line ${line}: an unterminated quote, or text next to it`);
+      if (next < 0) {
+        const isCr = behind >= 0 && text[behind] === '\r';
+        const what = isCr
+          ? 'expected LF or CR LF at its end, got CR'
+          : 'an unterminated quote, or text next to it';
+        throw malformed(`line ${line}: ${what}`);
+      }
       const cell = isQuoted
         ? text.slice(at + 1, behind - 1).replaceAll('""', '"')
         : text.slice(at, behind);

@@ -44,10 +44,13 @@ function logFormatOf(from: Written): LogFormat {
 function quantileList(from: Written): string {
   const text = lastText(from);
   const isQuantile = (word: string): boolean => /^(?:0(?:\.\d+)?|1(?:\.0+)?)$/.test(word);
-  if (text === '' || text.split(',').every(isQuantile)) return text;
+  if (text === '') return text;
+  const words = text.split(',');
+  const isUnique = new Set(words.map(Number)).size === words.length;
+  if (isUnique && words.every(isQuantile)) return text;
   throw configError(
     from.where,
-    `expected numbers from 0 to 1, such as 0.5,0.99, got ${echo(text)}`,
+    `expected different numbers from 0 to 1, such as 0.5,0.99, got ${echo(text)}`,
   );
 }
 

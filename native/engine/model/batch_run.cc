@@ -250,11 +250,9 @@ bool Batcher::run_batched(Batch& batch, Replica& replica) {
   const bool has_rows =
       ran.ok() && (ragged == nullptr ? outputs_have_rows(scratch->outputs(), padded)
                                      : ragged->can_split(batch.parts, wanted, scratch->outputs()));
-  // A model whose outputs have no rows runs requests one by one from now on.
-  // (Counts of a ragged batch are per request: outputs made from them have no rows if a request has
-  // several.)
-  const bool is_plain = ragged == nullptr || batch.rows == batch.members.size();
-  if (ran.ok() && !has_rows && is_plain) batches_.store(false, std::memory_order_relaxed);
+  // A model whose outputs have no rows runs requests one by one from now on. (Outputs of a ragged
+  // batch may be wrong for one of its requests only.)
+  if (ran.ok() && !has_rows && ragged == nullptr) batches_.store(false, std::memory_order_relaxed);
   if (has_rows) {
     tag_traces(batch);
     scatter(batch, *scratch, shared, ragged);
@@ -301,7 +299,8 @@ void Batcher::run_batch(Batch& batch, size_t replica_index) {
   RunTurn turn(model_.turns());
   if (turn.needed()) {
     const BatchRun waits(batch.requests);
-    turn.wait(waits.flag(), use.index());
+    const uint64_t waited_ns = turn.wait(waits.flag(), use.index());
+    for (Member* member : batch.members) member->queue_ns += waited_ns;
   }
   if (batch.members.size() > 1 && run_batched(batch, replica)) return;
   for (Member* member : batch.members) run_alone(batch, *member, replica);

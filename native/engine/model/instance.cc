@@ -23,7 +23,7 @@ void answer(Model& model, size_t replica, ServeMemory& memory, Request& request)
     finish_refused(model, request, client_left());
     return;
   }
-  const uint64_t queue_ns = request.queued.elapsed_ns();
+  uint64_t queue_ns = request.queued.elapsed_ns();
   const ServeInput input = input_of(request, &request.cancel);
   Request* const one = &request;
   bool served = false;
@@ -31,7 +31,7 @@ void answer(Model& model, size_t replica, ServeMemory& memory, Request& request)
     const RunningScope running(model, {&one, 1});
     const ReplicaUse use(model, replica);
     RunTurn turn(model.turns());
-    if (turn.needed()) turn.wait(&request.cancel, use.index());
+    if (turn.needed()) queue_ns += turn.wait(&request.cancel, use.index());
     served = serve(input, model, use.index(), queue_ns, request.home->settings(), memory, request);
   }
   if (served) complete_one(request);

@@ -225,6 +225,9 @@ std::unique_ptr<BackendScratch> RaggedModel::make_scratch() {
   return scratch;
 }
 
+// Requests whose ragged inputs have equal numbers of elements, as for values and their weights, are
+// not joined with others: those could complete each other's inputs to a valid batch, and shift the
+// elements of the rest.
 bool RaggedModel::may_join(std::span<const TensorView> a, std::span<const TensorView> b) const {
   if (a.size() != b.size()) return false;
   for (size_t i = 0; i < a.size(); ++i) {
@@ -232,6 +235,12 @@ bool RaggedModel::may_join(std::span<const TensorView> a, std::span<const Tensor
       if (!same_batch(a.subspan(i, 1), b.subspan(i, 1), false)) return false;
     } else if (a[i].dtype != b[i].dtype || a[i].shape.rank() != b[i].shape.rank()) {
       return false;
+    }
+    for (size_t k = 0; ragged_[i] && k < i; ++k) {
+      if (ragged_[k] && (a[i].shape.elements() == a[k].shape.elements()) !=
+                            (b[i].shape.elements() == b[k].shape.elements())) {
+        return false;
+      }
     }
   }
   return true;
@@ -331,21 +340,44 @@ Shape RaggedModel::shape_in(const Output& output, const BatchPart& part) const {
   return shape;
 }
 
+// A request's elements of a scattered output follow from dims that it claims; a request may claim
+// others' elements. So they must be the same multiple of its source's elements for all.
+bool RaggedModel::scatters(const Output& output, std::span<const BatchPart> parts,
+                           const Shape& whole) const {
+  uint64_t all = 0, all_sources = 0;
+  const auto elements_in = [&](const BatchPart& part, uint64_t& own, uint64_t& source) {
+    const std::optional<uint64_t> count = shape_in(output, part).elements();
+    own = count.value_or(UINT64_MAX);
+    source = input_at(part, output.source).shape.elements().value_or(UINT64_MAX);
+    return own <= kJoinedElementsMax && source <= kJoinedElementsMax;
+  };
+  uint64_t own = 0, source = 0;
+  for (const BatchPart& part : parts) {
+    if (!elements_in(part, own, source)) return false;
+    all += own;
+    all_sources += source;
+    if (all > kJoinedElementsMax || all_sources > kJoinedElementsMax) return false;
+  }
+  if (whole.elements() != all) return false;
+  const bool is_claimed = std::ranges::any_of(output.dims, [](int64_t dim) { return dim < 0; });
+  return !is_claimed || std::ranges::all_of(parts, [&](const BatchPart& part) {
+    return elements_in(part, own, source) && own * all_sources == source * all;
+  });
+}
+
 bool RaggedModel::can_split(std::span<const BatchPart> parts,
                             std::span<const uint32_t> output_indices,
                             std::span<const TensorView> outputs) const {
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Output& own = outputs_[output_indices[i]];
     const Shape& shape = outputs[i].shape;
-    uint64_t expected = 0;
-    for (const BatchPart& part : parts) {
-      expected += own.scattered ? shape_in(own, part).elements().value_or(0) : part.rows;
+    if (own.scattered) {
+      if (!scatters(own, parts, shape)) return false;
+      continue;
     }
-    if (expected > kJoinedElementsMax) return false;
-    if (own.scattered ? shape.elements() != expected
-                      : shape.rank() == 0 || shape[0] != static_cast<int64_t>(expected)) {
-      return false;
-    }
+    int64_t rows = 0;
+    for (const BatchPart& part : parts) rows += part.rows;
+    if (shape.rank() == 0 || shape[0] != rows) return false;
   }
   return true;
 }

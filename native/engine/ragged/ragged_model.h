@@ -49,7 +49,8 @@ class RaggedModel final : public BackendModel {
              std::span<const uint32_t> output_indices, BackendScratch& scratch,
              const RunOptions& options) override;
 
-  // Whether two requests can share a batch: as same_batch(), but ragged inputs may have any sizes.
+  // Whether two requests can share a batch: as same_batch(), but ragged inputs may have any sizes,
+  // with the same ones equal to each other in both.
   bool may_join(std::span<const TensorView> a, std::span<const TensorView> b) const;
   // Hot path. Makes the model's inputs for a batch. Borrows the parts, and memory of the scratch
   // until its outputs are released. Errors: invalid_argument (too many elements), memory_full.
@@ -58,7 +59,8 @@ class RaggedModel final : public BackendModel {
   // Runs the model with inputs of join().
   Status run_joined(std::span<const TensorView> inputs, std::span<const uint32_t> output_indices,
                     BackendScratch& scratch, const RunOptions& options);
-  // Whether every output of a joined run has the parts' rows, or the elements of their sources.
+  // Whether every output of a joined run has the parts' rows, or elements in proportion to those of
+  // their sources.
   bool can_split(std::span<const BatchPart> parts, std::span<const uint32_t> output_indices,
                  std::span<const TensorView> outputs) const;
   // Stores the part's outputs in `out`, as views. Call for the parts in order, with the `begins`
@@ -88,6 +90,7 @@ class RaggedModel final : public BackendModel {
   Status hide_computed();
   Result<uint32_t> source_of(const std::string& place, const std::string& name) const;
   Shape shape_in(const Output& output, const BatchPart& part) const;
+  bool scatters(const Output& output, std::span<const BatchPart> parts, const Shape& whole) const;
 
   const std::string name_;
   MemoryBudget* const budget_;

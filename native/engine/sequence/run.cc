@@ -197,7 +197,10 @@ void SequenceLoop::run(Batch& batch, size_t replica_index) {
   RunTurn turn(model_.turns());
   if (turn.needed()) {
     const BatchRun waits(batch.requests);
-    turn.wait(waits.flag(), use.index());
+    const uint64_t waited_ns = turn.wait(waits.flag(), use.index());
+    for (Member* member : batch.members) {
+      if (member != nullptr) member->queue_ns += waited_ns;
+    }
   }
   if (batch.members.size() > 1 && run_together(batch, replica)) return;
   for (Member* member : batch.members) {

@@ -118,11 +118,14 @@ class RunTurn {
   // Whether wait() may have to wait.
   bool needed() const { return flow_.turns_ != nullptr && flow_.turns_->is_shared(); }
   // Hot path: queue. Waits for the turn, or until `cancel` is set: then the run goes on without
-  // one, as it ends at once. `replica`: the index of the session that runs. Call once, if needed.
-  void wait(const CancelFlag* cancel, size_t replica = 0) {
+  // one, as it ends at once. `replica`: the index of the session that runs. Returns the nanoseconds
+  // that it waited. Call once, if needed.
+  uint64_t wait(const CancelFlag* cancel, size_t replica = 0) {
+    const uint64_t asked_ns = flow_.turns_->clock_();
     device_ = flow_.devices_[replica % flow_.devices_.size()];
     has_turn_ = flow_.turns_->begin(flow_, device_, cancel, charged_);
-    if (has_turn_) began_ns_ = flow_.turns_->clock_();
+    began_ns_ = flow_.turns_->clock_();
+    return began_ns_ - asked_ns;
   }
 
  private:

@@ -15,8 +15,13 @@ namespace serval {
 
 class ReadingOrder {
  public:
-  // How long connections are read before other events are looked for.
+  // How long connections are read before other events are looked for, and how many.
   static constexpr uint64_t kTurnNs = 50'000;
+  static constexpr size_t kTurnConnections = 128;
+  // A turn with many ready connections is longer, as it costs some time for each of them.
+  static uint64_t turn_ns(size_t ready) {
+    return kTurnNs * std::clamp<uint64_t>(ready / kTurnConnections, 1, 8);
+  }
   // How long flows count as sharing the thread after the latest change of the flow.
   static constexpr uint64_t kSharedNs = 10'000 * kNsPerMs;
   static constexpr size_t kBytesMin = 256;

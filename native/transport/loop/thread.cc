@@ -198,7 +198,7 @@ void ListenerThread::read(Connection& connection) {
 void ListenerThread::collect_ready(std::span<const epoll_event> events) {
   ready_.clear();
   const auto add = [this](Connection& connection) {
-    if (connection.is_deferred()) return;
+    if (connection.is_deferred() || connection.is_dead()) return;
     connection.set_deferred(true);
     ready_.push_back({order_.start_of(connection.flow()), connection.read_number(), &connection});
   };
@@ -209,8 +209,10 @@ void ListenerThread::collect_ready(std::span<const epoll_event> events) {
     if (is_door(event)) continue;
     auto* connection = static_cast<Connection*>(event.data.ptr);
     connection->count_work(interval_);
+    reading_ = connection;
     if ((event.events & EPOLLOUT) != 0) connection->writable();
-    if ((event.events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0) add(*connection);
+    // Another one may have taken its place.
+    if ((event.events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0) add(*reading_);
   }
 }
 
@@ -220,14 +222,20 @@ void ListenerThread::collect_ready(std::span<const epoll_event> events) {
 void ListenerThread::hear_in_order(std::span<const epoll_event> events) {
   collect_ready(events);
   if (ready_.empty()) return;
-  std::ranges::sort(ready_, {}, [](const Ready& one) { return std::pair(one.start, one.number); });
-  const uint32_t flow = ready_.front().connection->flow();
+  const auto next = std::ranges::min_element(
+      ready_, {}, [](const Ready& one) { return std::pair(one.start, one.number); });
+  const uint32_t flow = next->connection->flow();
+  const auto others = std::ranges::partition(
+      ready_, [flow](const Ready& one) { return one.connection->flow() == flow; });
+  const auto own = static_cast<size_t>(others.begin() - ready_.begin());
+  const size_t most = std::min(own, ReadingOrder::kTurnConnections);
+  const auto end = ready_.begin() + static_cast<ptrdiff_t>(most);
+  std::ranges::partial_sort(ready_.begin(), end, others.begin(), {}, &Ready::number);
   uint64_t at_ns = settings().clock();
-  const uint64_t until_ns = at_ns + ReadingOrder::kTurnNs;
-  bool is_first = true;
-  for (const auto& [start, number, connection] : ready_) {
-    if (is_first || (at_ns < until_ns && connection->flow() == flow)) {
-      is_first = false;
+  const uint64_t until_ns = at_ns + ReadingOrder::turn_ns(ready_.size());
+  for (size_t i = 0; i < ready_.size(); ++i) {
+    Connection* const connection = ready_[i].connection;
+    if (i == 0 || (i < most && at_ns < until_ns)) {
       connection->set_deferred(false);
       at_ns = read_in_order(*connection, at_ns);
     } else {
@@ -509,7 +517,8 @@ void ListenerThread::begin_drain() {
 
 void ListenerThread::look_at_drain() {
   if (drain_ended_) return;
-  uint32_t waiting = 0;
+  // Those that wait for a later turn may have received requests.
+  auto waiting = static_cast<uint32_t>(unread_.size());
   each([&](const Connection& connection) { waiting += connection.waiting_calls(); });
   each([&](Connection& connection) { connection.look(waiting == 0, now_ns_); });
   if (now_ns_ >= drain_until_ns_.load()) cut_all();

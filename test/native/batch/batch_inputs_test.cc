@@ -93,5 +93,22 @@ TEST(BatchInputs, RefusesNumbersThatTheDatatypeCannotHold) {
       << "each count fits";
 }
 
+// Such shapes have no elements, so that no limit of bytes bounds them.
+TEST(BatchInputs, RefusesTooManyRows) {
+  const int64_t huge = int64_t{1} << 62;
+  const std::string refused =
+      "input 'x' is too large: the model's input 'INDEX' has at most 16777216 numbers for a batch";
+  for (const Kind kind : {Kind::ItemShape, Kind::ItemShapeFlatten}) {
+    EXPECT_EQ(make(kind, {{huge, 0}}, DType::Int32).error, refused);
+    EXPECT_EQ(make(kind, {{huge, 0}, {huge, 0}, {huge, 0}, {huge, 0}}, DType::Int32).error,
+              refused);
+    EXPECT_EQ(make(kind, {{1, 2}, {16777216, 0}}, DType::Int32).error, refused);
+    EXPECT_EQ(make(kind, {{8388609, 0, 3}}, DType::Int32).error, refused);
+  }
+  EXPECT_EQ(make(Kind::ItemShape, {{huge}}, DType::Int32).error, refused);
+  EXPECT_EQ(make(Kind::MaxElementCountAsShape, {{1, 16777217}}, DType::Int32).error, refused);
+  EXPECT_EQ(make(Kind::ItemShapeFlatten, {{8388608, 0, 3}}, DType::Int32).values.size(), 16777216u);
+}
+
 }  // namespace
 }  // namespace serval::test

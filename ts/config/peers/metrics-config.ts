@@ -11,7 +11,7 @@ const KNOWN = 'counter_latencies, histogram_latencies, summary_latencies, summar
 /** Triton's quantiles, without their errors. */
 const QUANTILES = '0.5,0.9,0.95,0.99,0.999';
 /** A quantile and the error of its rank. */
-const PAIR = /^(0(?:\.\d+)?|1(?:\.0+)?):(0(?:\.\d+)?|1(?:\.0+)?)$/;
+const PAIR = /^\s*(\d*\.?\d+|\d+\.):\s*(\d*\.?\d+|\d+\.)\s*$/;
 
 /** Returns the parts that have no effect. The last one of a setting counts. */
 export function metricsConfig(given: readonly Given[], set: Set): readonly string[] {
@@ -53,10 +53,11 @@ function switched(value: string, at: string): boolean {
 }
 
 function quantileList(value: string, at: string): string {
-  const pairs = value.split(',').map((pair) => PAIR.exec(pair)?.[1]);
-  if (pairs.includes(undefined)) {
-    const expected = 'expected QUANTILE:ERROR,... with numbers from 0 to 1';
+  const pairs = value.split(',').map((pair) => PAIR.exec(pair)?.slice(1).map(Number) ?? []);
+  const quantiles = pairs.map(([quantile = 2, error = 2]) => (error <= 1 ? quantile : 2));
+  if (quantiles.some((one) => one > 1) || new Set(quantiles).size < quantiles.length) {
+    const expected = 'expected QUANTILE:ERROR,... with different quantiles and numbers from 0 to 1';
     throw configError(at, `${expected}, such as 0.5:0.05,0.99:0.001, got ${echo(value)}`);
   }
-  return pairs.join(',');
+  return quantiles.map((one) => one.toFixed(12).replace(/\.?0+$/, '')).join(',');
 }

@@ -46,7 +46,9 @@ export const TRITON_FIELDS: FieldTable = {
     format: worksBut('only checked against the dims, as in Triton'),
     ...works('dims', 'reshape'),
     is_shape_tensor: SHAPE_TENSORS,
-    allow_ragged_batch: worksBut('not for tabular models, ensembles and sequences'),
+    allow_ragged_batch: worksBut(
+      'not for tabular models, ensembles, sequences and optional inputs',
+    ),
     optional: worksBut('the load is refused if the model cannot run without the input'),
     is_non_linear_format_io: NON_LINEAR,
   },

@@ -1,23 +1,18 @@
 // The rows that a model's explanations are relative to: a CSV file whose columns are named as the
 // fields of requests. The plan keeps them; the engine runs its stages over them at load.
 // Importer's worker thread.
-import { readFile, stat } from 'node:fs/promises';
 import { type CsvTable, parseCsv } from '../../base/csv.js';
 import { modelInvalid, reasonOf } from '../../base/errors.js';
 import { BACKGROUND_BYTES_MAX, BACKGROUND_ROWS_MAX } from '../../base/limits.js';
 import { EXPECTED_VALUE, SHAP_VALUES } from '../../model/explanation-names.js';
 import type { BackgroundField, Field, Plan } from './generated/plan.js';
 import { neededColumns } from './needs.js';
+import { readTextFile } from './archive/text-file.js';
 
 /** Errors: ModelInvalid: unreadable, too long, no CSV. */
 export async function readBackground(path: string): Promise<CsvTable> {
   try {
-    const { size } = await stat(path);
-    if (size > BACKGROUND_BYTES_MAX) {
-      throw new Error(`expected at most ${BACKGROUND_BYTES_MAX} bytes, got ${size}`);
-    }
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(await readFile(path));
-    return parseCsv(text);
+    return parseCsv(await readTextFile(path, BACKGROUND_BYTES_MAX));
   } catch (error) {
     throw modelInvalid(path, `background set: ${reasonOf(error)}`);
   }
@@ -114,7 +109,8 @@ function valuesOf(
   cells: readonly (string | null)[],
   bad: (what: string) => Error,
 ): Pick<BackgroundField, 'reals' | 'texts'> {
-  const numbers = cells.map((cell) => (cell === null ? Number.NaN : numberOf(cell)));
+  // Programs that quote every cell write a missing number as "".
+  const numbers = cells.map((cell) => (cell === null || cell === '' ? Number.NaN : numberOf(cell)));
   const isNumber = numbers.every((number) => number !== undefined);
   if (type === 'string' || (type === 'any' && !isNumber)) {
     const reals = Float64Array.from(cells, (cell) => (cell === null ? Number.NaN : 0));

@@ -1,13 +1,13 @@
 // The schema file of a tabular model, in V2's terms: {"inputs": [{"name", "datatype", "shape"}],
 // "outputs": ...}. It overrides the model's own description of its fields as far as possible.
 // Importer's worker thread. Source: tabular.md 1, 2.1 (X24).
-import { readFile, stat } from 'node:fs/promises';
 import { ServalError, modelInvalid } from '../../base/errors.js';
 import { DECIMAL_PRECISION_MAX, SCHEMA_BYTES_MAX } from '../../base/limits.js';
 import type { Field, Output, Plan } from './generated/plan.js';
 import { mayBeLeftOut } from './needs.js';
 import { Problems } from './problems.js';
 import { datatypeOfType, typeOfTensor, widens, type FullType } from './v2-types.js';
+import { readTextFile } from './archive/text-file.js';
 
 export interface SchemaTensor {
   readonly name: string;
@@ -30,10 +30,7 @@ const WHAT = 'schema file';
 export async function readSchema(path: string): Promise<Schema> {
   let text: string;
   try {
-    const { size } = await stat(path);
-    if (size > SCHEMA_BYTES_MAX)
-      throw new Error(`expected at most ${SCHEMA_BYTES_MAX} bytes, got ${size}`);
-    text = new TextDecoder('utf-8', { fatal: true }).decode(await readFile(path));
+    text = await readTextFile(path, SCHEMA_BYTES_MAX);
   } catch (error) {
     throw invalid(path, (error as Error).message);
   }

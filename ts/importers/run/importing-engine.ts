@@ -44,7 +44,8 @@ async function explained(error: unknown, { path = '', importer }: ModelSpec): Pr
   if (importer?.format === 'booster') return error;
   const { code } = error;
   if (code !== ErrorCode.ModelInvalid && code !== ErrorCode.Unimplemented) return error;
-  const { foreignFile } = await import('./foreign-files.js');
+  const { boosterAt, foreignFile } = await import('./foreign-files.js');
+  if (importer !== undefined && (await boosterAt(path)) === importer.format) return error;
   const what = await foreignFile(path);
   if (what === undefined) return error;
   return new ServalError(ErrorCode.ModelInvalid, `model file ${path}: ${what}`);

@@ -86,7 +86,10 @@ async function explain(
   const columns = columnsOf(instancesOf(parseExact(text)), signature.inputs, table);
   const request = requestText(columns, [SHAP_VALUES, EXPECTED_VALUE]);
   const answer = answerColumns(await askEngine(link, question, request));
-  const names = table?.features ?? neededOf(signature.inputs, table).map(({ name }) => name);
+  const fields = [neededOf(signature.inputs, table), signature.inputs];
+  const names = table?.features
+    ? [table.features]
+    : fields.map((list) => list.map((one) => one.name));
   return { contentType: JSON_TYPE, body: explanationText(answer, names) };
 }
 
@@ -118,7 +121,10 @@ function columnsOf(
   const isOne = needed.length === 1 && only !== undefined;
   const rows = instances.map((instance, row): Cells => {
     if (instance instanceof Map) return fieldsOf(instance, inputs, row);
-    if (isOne) {
+    const isWideValue =
+      isOne && isWide(only) && !(Array.isArray(instance) && instance.some(isCompound));
+    const isRow = Array.isArray(instance) && inputs.length > 1 && instance.length === inputs.length;
+    if (isOne && (isWideValue || !isRow)) {
       const isWhole = isWide(only) || !Array.isArray(instance);
       return new Map([[only.name, isWhole ? instance : onlyOf(instance, only)]]);
     }
@@ -211,8 +217,14 @@ function datatypeOf(cells: readonly ExactValue[]): string {
   return known.every((cell) => typeof cell === 'boolean') ? 'BOOL' : 'STRING';
 }
 
-/** {"explanations": [{"shap_values": ..., "expected_value": ...}], "feature_names": [...]} */
-function explanationText(answer: readonly AnswerColumn[], names: readonly string[]): string {
+/**
+ * {"explanations": [{"shap_values": ..., "expected_value": ...}], "feature_names": [...]}, with the
+ * first list of names that has one for each feature.
+ */
+function explanationText(
+  answer: readonly AnswerColumn[],
+  names: readonly (readonly string[])[],
+): string {
   const columnNamed = (name: string): AnswerColumn => {
     const found = answer.find((column) => column.name === name);
     if (found !== undefined) return found;
@@ -230,7 +242,8 @@ function explanationText(answer: readonly AnswerColumn[], names: readonly string
       `"${EXPECTED_VALUE}":${exactText(scores === 1 ? first : base, false)}}`
     );
   });
-  const named = names.length === features ? `,"feature_names":${JSON.stringify(names)}` : '';
+  const fitting = names.find(({ length }) => length === features);
+  const named = fitting === undefined ? '' : `,"feature_names":${JSON.stringify(fitting)}`;
   return `{"explanations":[${rows.join(',')}]${named}}`;
 }
 

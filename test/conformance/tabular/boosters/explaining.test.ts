@@ -1,7 +1,7 @@
 // Explanations on a running server: outputs on request over V2, KServe's V1 explain, and errors.
 // Source: docs/guides/explanations.md; KServe's V1 protocol, "Explain".
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -42,9 +42,48 @@ const MORE: Record<string, Buffer | string> = {
     'platform: "xgboost_booster" parameters { key: "explain_background" value { string_value: "rows.csv" } }',
   'related/rows.csv': 'rooms,age\n0,1\n',
   'astray/1/model.json': FILES['one/1/model.json'] ?? '',
+  'odd/1/model.json': FILES['one/1/model.json'] ?? '',
+  'odd/config.pbtxt':
+    'platform: "xgboost_booster" parameters { key: "explain_background" value { string_value: "rows.csv" } }',
+  'odd/rows.csv': 'rooms,age\n0,old\n',
+  'pipe/1/model.json': FILES['one/1/model.json'] ?? '',
+  'pipe/config.pbtxt':
+    'platform: "xgboost_booster" parameters { key: "explain_background" value { string_value: "zero" } }',
   'astray/config.pbtxt':
     'platform: "xgboost_booster" parameters { key: "explain_background" value { string_value: "no.csv" } }',
 };
+
+// A LightGBM model that reads one of three columns.
+MORE['part/1/model.txt'] = `tree
+version=v4
+num_class=1
+num_tree_per_iteration=1
+label_index=0
+max_feature_idx=2
+objective=regression
+feature_names=a b c
+feature_infos=[0:9] [0:9] [0:9]
+
+Tree=0
+num_leaves=2
+num_cat=0
+split_feature=0
+split_gain=1
+threshold=5
+decision_type=2
+left_child=-1
+right_child=-2
+leaf_value=0.25 4
+leaf_weight=1 1
+leaf_count=1 1
+internal_value=0
+internal_weight=2
+internal_count=2
+is_linear=0
+shrinkage=1
+
+end of trees
+`;
 
 // A pipeline with an indexer of labels, whose field explanations do not need.
 const SPARK = modelFiles(
@@ -100,6 +139,7 @@ describe('explanations on a server', () => {
       mkdirSync(dirname(join(folder, path)), { recursive: true });
       writeFileSync(join(folder, path), content);
     }
+    symlinkSync('/dev/zero', join(folder, 'pipe', 'zero'));
     server = await startServer([folder]);
   });
   after(async () => {
@@ -193,6 +233,25 @@ describe('explanations on a server', () => {
     const [status, text] = await post('/v2/models/astray/infer', { inputs });
     assert.notEqual(status, 200);
     assert.match(text, /explain_background.*no\.csv/);
+    const [, wrong] = await post('/v2/models/odd/infer', { inputs });
+    assert.match(wrong, /rows\.csv: background set: row 0, column 'age': expected a number/);
+    const [, endless] = await post('/v2/models/pipe/infer', { inputs });
+    assert.match(endless, /zero: background set: expected a file/);
+  });
+
+  test('rows of all fields, of which the explanation needs one', async () => {
+    const instances = [[9, 0.5, 0.5], { a: 0, b: 1, c: 1 }];
+    const answer = (await posted('/v1/models/part:explain', { instances })) as Explanations;
+    assert.deepEqual(answer.feature_names, ['a', 'b', 'c']);
+    assert.deepEqual(
+      answer.explanations.map(({ shap_values }) => shap_values),
+      [
+        [1.875, 0, 0],
+        [-1.875, 0, 0],
+      ],
+    );
+    const [status, text] = await post('/v1/models/part:explain', { instances: [[[1], 2, 3]] });
+    assert.equal(status, 400, text);
   });
 
   test('lists have only the fields that explanations need', async () => {

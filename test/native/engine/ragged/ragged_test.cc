@@ -201,6 +201,44 @@ TEST_F(RaggedTest, OneBadRequestHarmsNobody) {
   }
 }
 
+// Three requests whose claims add up to the output's elements, though those of two are wrong.
+TEST_F(RaggedTest, NoRequestClaimsOthersElements) {
+  ModelSpec spec = spec_of(BatchMode::On);
+  spec.batch.delay_us = 50'000;
+  spec.inputs[0].dims = {-1, -1, -1};
+  spec.outputs[0].dims = {-1, -1};
+  const uint32_t handle = load(std::move(spec));
+  const auto body = [](const std::string& shape, const std::string& data) {
+    return R"({"inputs":[{"name":"x","datatype":"FP32","shape":[1,)" + shape + R"(],"data":[)" +
+           data + R"(]},{"name":"bias","datatype":"FP32","shape":[1,1],"data":[0]}]})";
+  };
+  const std::string claims[] = {body("3,0", ""), body("4611686018427387904,0", ""),
+                                body("4611686018427387901,0", ""), body("3,2", "1,2,3,4,5,6")};
+  for (const std::string& claim : claims) {
+    std::set<uint32_t> wrong;
+    const auto send = [&](const std::string& text) {
+      const Answer sent = lane_->infer(Protocol::V2Rest, handle, bytes_of(text), -1);
+      EXPECT_TRUE(sent.pending);
+      return sent.ticket;
+    };
+    wrong.insert(send(body("3,0", "")));
+    const uint32_t right = send(body("3,1", "41,42,43"));
+    wrong.insert(send(claim));
+    for (int i = 0; i < 3; ++i) {
+      const auto [code, answer] = take();
+      if (taken_ != right) {
+        EXPECT_EQ(code, ErrorCode::BackendFailed) << answer;
+        continue;
+      }
+      EXPECT_EQ(code, ErrorCode::Ok) << answer;
+      EXPECT_NE(answer.find(R"("shape":[1,3],"data":[-85.0,-84.0,-83.0])"), std::string::npos)
+          << answer;
+    }
+  }
+  const auto [code, answer] = ask(handle, body("3,1", "1,2,3"));
+  EXPECT_EQ(code, ErrorCode::Ok) << answer;
+}
+
 TEST_F(RaggedTest, ACancelledRequestLeavesTheOthers) {
   ModelSpec spec = spec_of(BatchMode::On);
   spec.batch.delay_us = 50'000;

@@ -260,22 +260,28 @@ test('settings of metrics', async () => {
     '0.5,0.9,0.95,0.99,0.999',
     [],
   ]);
-  const quantiles = 'summary_quantiles=0:0.1,0.5:0.05,1.0:0.001';
-  assert.deepEqual(await metricsOf(quantiles, 'summary_latencies=1'), [true, '0,0.5,1.0', []]);
+  const quantiles = 'summary_quantiles=0:0.1, .5:.05,1.0:0.001';
+  assert.deepEqual(await metricsOf(quantiles, 'summary_latencies=1'), [true, '0,0.5,1', []]);
   const cases: readonly (readonly [string, RegExp])[] = [
     ['x=1', /^--metrics-config: expected SETTING=VALUE of counter_latencies, .*got "x=1"/],
     ['summary_latencies=maybe', /^--metrics-config summary_latencies: expected true or false, got/],
-    ['summary_quantiles=0.5', /expected QUANTILE:ERROR,\.\.\. with numbers from 0 to 1, such as/],
+    [
+      'summary_quantiles=0.5',
+      /expected QUANTILE:ERROR,\.\.\. with different quantiles and numbers/,
+    ],
     ['summary_quantiles=1.5:0.1', /got "1.5:0.1"/],
+    ['summary_quantiles=0.5:1.1', /got "0.5:1.1"/],
     ['summary_quantiles=0.5:0.1,', /got "0.5:0.1,"/],
+    ['summary_quantiles=0.5:0.1,0.50:0.1', /got "0.5:0.1,0.50:0.1"/],
   ];
   for (const [text, expected] of cases) {
     assert.match(await refusal('m', `--metrics-config=${text}`), expected);
   }
-  assert.match(
-    await refusal('m', '--metrics-summary-quantiles=0.5,2'),
-    /^--metrics-summary-quantiles: expected numbers from 0 to 1, such as 0.5,0.99, got "0.5,2"/,
-  );
+  for (const text of ['0.5,2', '0.5,0.50']) {
+    const refused = await refusal('m', `--metrics-summary-quantiles=${text}`);
+    const expected = 'expected different numbers from 0 to 1, such as 0.5,0.99';
+    assert.equal(refused, `--metrics-summary-quantiles: ${expected}, got "${text}"`);
+  }
 });
 
 test("keys of the file that are other servers' flags are refused, without a guess", async () => {

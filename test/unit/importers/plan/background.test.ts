@@ -73,7 +73,7 @@ test('a row has no values relative to itself', () => {
 });
 
 test('missing cells are missing values', () => {
-  const plan = given(tree(), 'f0,f1\n,\nnan,3\n');
+  const plan = given(tree(), 'f0,f1\n,""\nnan,"3"\n');
   assert.deepEqual(
     plan.background?.map(({ reals = [] }) => [...reals]),
     [
@@ -94,6 +94,24 @@ test('errors name the file, the row and the column', async () => {
   refused(tree(), many, /expected 1 to 1000 rows, got 1001/);
   const plan = await planOf(assembler(['a'], 'v'));
   refused(plan, 'a\n1\n', /the model has no output 'shap_values'/);
+});
+
+test('a category that requests may not have is refused, not taken as missing', () => {
+  const categories = { ...TREE, split_type: [1, 0, 0, 0, 0], sum_hessian: [8, 6, 2, 3, 3] };
+  const sets = { categories: [1], categories_nodes: [0], categories_segments: [0] };
+  const words = { offsets: [0, 1, 2], values: [97, 98] };
+  const file = documentOf({
+    trees: [{ ...categories, ...sets, categories_sizes: [1] }],
+    model: { cats: { enc: [words, { offsets: [], values: [] }] } },
+  });
+  const { plan } = importBytes(jsonOf(file), 'model.json');
+  const row = {
+    f0: { type: 'string', values: ['a'] },
+    f1: { type: 'float', values: [0] },
+  } as const;
+  const run = (text: string): unknown => runPlan(given(plan, text), row, { outputs: OUTPUTS });
+  assert.ok(run('f0,f1\na,1\n,1\n'));
+  assert.throws(() => run('f0,f1\na,1\nx,1\n'), /background rows: .*row 1.*'x'/);
 });
 
 test('rows that the model refuses are refused at load', async () => {

@@ -60,6 +60,10 @@ test('rows, quotes and line ends', () => {
   assert.deepEqual(cells('a,b\n"x,\ny",\n').rows, [['x,\ny', null]]);
   assert.deepEqual(cells('a,b\n"",\n').rows, [['', null]]);
   assert.deepEqual(cells('a\n\n1\n').rows, [[null], ['1']], 'an empty cell of one column');
+  assert.deepEqual(cells('a,b\n\n1,2\r\n\r\n,\n\n').rows, [
+    ['1', '2'],
+    [null, null],
+  ]);
   assert.deepEqual(cells('a,b').rows, []);
 });
 
@@ -73,6 +77,7 @@ test('refuses invalid CSV with its line', () => {
     ['a,b\n"x,2\n', /line 2: an unterminated quote/],
     ['a,b\n"x"y,2\n', /line 2: an unterminated quote/],
     ['a,b\nx"y,2\n', /line 2: an unterminated quote/],
+    ['a,b\r1,2\r', /line 1: expected LF or CR LF at its end, got CR/],
   ];
   for (const [text, why] of bad) refused(() => parseCsv(text), ErrorCode.MalformedBody, why);
 });

@@ -22,6 +22,7 @@ const MOODS: Readonly<Record<ReturnType<typeof mood>, string>> = {
 };
 
 interface Cells {
+  readonly link: HTMLElement;
   readonly state: HTMLElement;
   readonly requests: HTMLElement;
   readonly mean: HTMLElement;
@@ -54,6 +55,7 @@ export class EnsembleView implements Structure {
     this.#models = models;
     this.#graph = flow.steps.length > DRAWN_MAX ? undefined : graphOf(flow, name);
     this.#cells = flow.steps.map(() => ({
+      link: h('a'),
       state: h('td'),
       requests: h('td.amount'),
       mean: h('td.amount'),
@@ -95,6 +97,10 @@ export class EnsembleView implements Structure {
       });
       const cells = this.#cells[at];
       if (cells === undefined) continue;
+      cells.link.setAttribute(
+        'href',
+        `#/${encodeURIComponent(entry?.name ?? step.model)}/overview`,
+      );
       cells.state.textContent = told;
       cells.requests.textContent = short(requests);
       cells.mean.textContent = requests === 0 ? '–' : mean;
@@ -136,8 +142,8 @@ export class EnsembleView implements Structure {
   #table(): HTMLElement {
     const titles = ['Step', 'State', 'Requests', 'Mean time', 'Inputs', 'Outputs'];
     const rows = this.#flow.steps.map(({ model, reads, writes }, at) => {
-      const link = h('a', { href: `#/${encodeURIComponent(model)}/overview` }, model);
-      const { state, requests, mean } = this.#cells[at] ?? {};
+      const { link, state, requests, mean } = this.#cells[at] ?? {};
+      link?.append(model);
       const head = h('th', { scope: 'row' }, `${at + 1}. `, link);
       return h('tr', {}, head, state, requests, mean, this.#links(reads), this.#links(writes));
     });
