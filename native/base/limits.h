@@ -34,8 +34,6 @@ inline constexpr uint64_t kTimeoutUsMax = uint64_t{1} << 52;
 // of one request that is split into runs
 inline constexpr uint32_t kPiecesMax = 65'536;
 inline constexpr size_t kGatherKeepBytes = 16u << 20;  // of an input's batch memory
-// of an input that the server computes for a ragged batch
-inline constexpr uint32_t kBatchInputNumbersMax = 1u << 24;
 
 // Limits of a request for a tabular model, checked before memory is allocated. A frame has all
 // fields for each row, even those that the request omits.

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/limits.h"
-
 namespace serval {
 
 namespace {
