@@ -196,6 +196,12 @@ Status ForestShapStage::learn(Run& run, Rows rows) {
   std::vector<int32_t> leaves;
   for (const auto& forest : forests_) {
     if (Status checked = forest->features.check(run); !checked.ok()) return checked;
+    std::vector<const Failure*> failures;
+    for (uint32_t i = 0; forest->features.any_failures(run) && i < rows.count; ++i) {
+      if (!forest->features.failures(run, rows[i], failures)) continue;
+      const auto is_failure = [](const Failure* one) { return one != nullptr; };
+      return run.refuse(**std::ranges::find_if(failures, is_failure));
+    }
     const size_t stride = forest->forest.stride();
     std::vector<double>& made = background_.emplace_back(rows.count * stride);
     for (uint32_t first = 0; first < rows.count; first += kBlockRows) {

@@ -243,13 +243,11 @@ describe('explanations on a server', () => {
     const instances = [[9, 0.5, 0.5], { a: 0, b: 1, c: 1 }];
     const answer = (await posted('/v1/models/part:explain', { instances })) as Explanations;
     assert.deepEqual(answer.feature_names, ['a', 'b', 'c']);
-    assert.deepEqual(
-      answer.explanations.map(({ shap_values }) => shap_values),
-      [
-        [1.875, 0, 0],
-        [-1.875, 0, 0],
-      ],
-    );
+    for (const [row, { shap_values }] of answer.explanations.entries()) {
+      const [a = 0, ...others] = shap_values as readonly number[];
+      near(a, row === 0 ? 1.875 : -1.875);
+      assert.deepEqual(others, [0, 0]);
+    }
     const [status, text] = await post('/v1/models/part:explain', { instances: [[[1], 2, 3]] });
     assert.equal(status, 400, text);
   });
