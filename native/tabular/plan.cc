@@ -242,7 +242,7 @@ Result<bool> Plan::read_from(std::span<const uint8_t> bytes, const std::string& 
   return true;
 }
 
-// Runs the stages that those on request need over the plan's background rows, and shows them these.
+// Runs the plan's stages over its background rows, and shows these to the stages on request.
 Status Plan::read_background(const plan::Plan& plan) {
   if (plan.background() == nullptr || plan.background()->size() == 0) return {};
   const uint32_t count = plan.background()->Get(0)->rows();
@@ -260,13 +260,17 @@ Status Plan::read_background(const plan::Plan& plan) {
     if (fill_background(frame, *field, field_columns_)) continue;
     return invalid_argument("those of column " + std::to_string(field->column()) + " are damaged");
   }
-  std::vector<uint32_t> explained;
-  for (size_t i = 0; i < output_columns_.size(); ++i) {
-    if (on_request(i)) explained.push_back(output_columns_[i]);
-  }
-  std::vector<bool> wanted = needs_.of(explained).stages;
-  for (size_t i = 0; i < wanted.size(); ++i) {
-    wanted[i] = wanted[i] && !block_.stages[i]->on_request();
+  // The stages that a request runs, as some only refuse rows.
+  std::vector<bool> wanted = default_stages_;
+  if (lazy_) {
+    std::vector<uint32_t> explained;
+    for (size_t i = 0; i < output_columns_.size(); ++i) {
+      if (on_request(i)) explained.push_back(output_columns_[i]);
+    }
+    wanted = needs_.of(explained).stages;
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      wanted[i] = wanted[i] && !block_.stages[i]->on_request();
+    }
   }
   const RunOptions options;
   Run run(frame, options, nullptr, zones_);
