@@ -27,7 +27,7 @@ constexpr std::string_view kDemandBytes = "serval_on_demand_bytes";
 constexpr std::string_view kDemandLoads = "serval_on_demand_loads_total";
 constexpr std::string_view kDemandEvictions = "serval_on_demand_evictions_total";
 constexpr std::string_view kDemandWaits = "serval_on_demand_waits_total";
-constexpr std::string_view kDemandWaitUs = "serval_on_demand_wait_duration_us";
+constexpr std::string_view kDemandWait = "serval_on_demand_wait_seconds_total";
 
 constexpr std::array<Family, 12> kFamilies = {{
     {kRefused, "counter", "Requests that were refused before any model ran, by reason"},
@@ -41,7 +41,7 @@ constexpr std::array<Family, 12> kFamilies = {{
     {kDemandLoads, "counter", "Loads on demand, by result; refused: no memory for the model"},
     {kDemandEvictions, "counter", "Versions that left memory for another one"},
     {kDemandWaits, "counter", "Requests that waited for their model's load"},
-    {kDemandWaitUs, "counter", "Cumulative time that requests waited for loads, in microseconds"},
+    {kDemandWait, "counter", "Cumulative time that requests waited for loads"},
 }};
 
 constexpr std::array<Row, kServerValues> kRows = {{
@@ -75,7 +75,7 @@ constexpr std::array<Row, kServerValues> kRows = {{
     {"demand_refusals", kDemandLoads, R"(result="refused")"},
     {"demand_evictions", kDemandEvictions, ""},
     {"demand_waits", kDemandWaits, ""},
-    {"demand_wait_us", kDemandWaitUs, ""},
+    {"demand_wait_us", kDemandWait, ""},
 }};
 
 ServerValue reason_of(ErrorCode code) {
@@ -116,7 +116,11 @@ void ServerStats::write(MetricsWriter& writer) const {
       if (value == 0 && !always) continue;
       if (!begun) writer.family(family.name, family.type, family.help);
       begun = true;
-      if (kRows[i].labels.empty()) writer.plain_sample(family.name, std::to_string(value));
+      // Counted in microseconds.
+      const bool is_time = family.name == kDemandWait;
+      const std::string text =
+          is_time ? std::to_string(static_cast<double>(value) / 1e6) : std::to_string(value);
+      if (kRows[i].labels.empty()) writer.plain_sample(family.name, text);
       else writer.sample(family.name, kRows[i].labels, static_cast<uint64_t>(value));
     }
   }

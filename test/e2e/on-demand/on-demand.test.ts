@@ -108,7 +108,7 @@ describe('models that load on demand', () => {
     assert.deepEqual(waits.slice(1), [undefined]);
     assert.equal(await loads(server), before + 3);
     assert.equal(await metric(server, 'serval_on_demand_waits_total'), before + 3);
-    assert.ok((await metric(server, 'serval_on_demand_wait_duration_us')) > 0);
+    assert.ok((await metric(server, 'serval_on_demand_wait_seconds_total')) > 0);
     const states = new Map((await index(server)).map(({ name, reason }) => [name, reason]));
     assert.equal(states.get('plus1'), undefined);
     const later = await ask(server, 'plus1', 5);

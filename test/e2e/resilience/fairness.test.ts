@@ -15,7 +15,8 @@ import {
   v2Body,
   v2Values,
 } from '../support/operating.js';
-import { exchange } from '../support/raw-http.js';
+import { until } from '../support/polling.js';
+import { exchange, RawConnection } from '../support/raw-http.js';
 import {
   DEADLINE_MS,
   runServal,
@@ -26,6 +27,7 @@ import {
 const METHOD = '/inference.GRPCInferenceService/ModelInfer';
 const FLOODERS = 16;
 const QUIET_REQUESTS = 60;
+const DRAINED = 64;
 const same = (bytes: Buffer): Buffer => bytes;
 
 const weight = (value: string): string =>
@@ -142,6 +144,36 @@ describe('a quiet model beside flooded ones', () => {
       ]);
     }
     await flood.stop();
+  });
+
+  it('answers the requests that have arrived when the server stops', async () => {
+    const own = await startServer([folders.repository('ending', ['half_plus_three', 'mlp'])]);
+    const rows = Array.from({ length: 4 }, () => Array.from({ length: 784 }, () => 0));
+    const bodies = ['half_plus_three', 'mlp'].map((model) => {
+      const text = JSON.stringify({ instances: model === 'mlp' ? rows : [1] });
+      const head = `POST /v1/models/${model}:predict HTTP/1.1\r\nHost: a\r\nContent-Length: `;
+      return `${head}${text.length}\r\n\r\n${text}`;
+    });
+    let isStopping = false;
+    let answered = 0;
+    const ask = async (index: number): Promise<void> => {
+      const connection = await RawConnection.open(own.httpPort);
+      // A request that is sent after the signal may find the connection closed.
+      for (let goesOn = true; goesOn && !isStopping; ) {
+        await connection.write(bodies[index === 0 ? 0 : 1] ?? '');
+        const { status, headers } = await connection.response();
+        assert.equal(status, 200);
+        answered += 1;
+        goesOn = headers.get('connection') !== 'close';
+      }
+      connection.close();
+    };
+    const asking = Array.from({ length: DRAINED }, (_, index) => ask(index));
+    await until('responses', () => answered > 10 * DRAINED);
+    isStopping = true;
+    own.signal('SIGTERM');
+    await Promise.all(asking);
+    assert.equal((await own.ended).code, 0);
   });
 
   it('refuses a weight that is no whole number from 1 to 1000', async () => {
