@@ -7,50 +7,18 @@
 #include <thread>
 #include <vector>
 
-#include "engine/turns/run_turns.h"
+#include "engine/turns/held_run.h"
 
 namespace serval {
 namespace {
 
-template <typename Condition>
-void until_true(const Condition& condition) {
-  while (!condition()) std::this_thread::yield();
-}
-
-// A run on its own thread, until end().
-class LimitedRun {
- public:
-  explicit LimitedRun(RunFlow& flow, size_t replica = 0, const CancelFlag* cancel = nullptr)
-      : thread_([this, &flow, replica, cancel] {
-          RunTurn turn(flow);
-          EXPECT_TRUE(turn.needed());
-          turn.wait(cancel, replica);
-          runs_ = true;
-          until_true([this] { return ends_.load(); });
-        }) {}
-  ~LimitedRun() {
-    end();
-    thread_.join();
-  }
-  LimitedRun(const LimitedRun&) = delete;
-  LimitedRun& operator=(const LimitedRun&) = delete;
-  bool runs() const { return runs_; }
-  void begun() const {
-    until_true([this] { return runs_.load(); });
-  }
-  void end() { ends_ = true; }
-
- private:
-  std::atomic<bool> runs_{false}, ends_{false};
-  std::thread thread_;
-};
-
 TEST(RateLimiter, HoldsARunBackUntilItsResourcesAreFree) {
   RunTurns turns(std::vector<RateCount>{});
   RunFlow one(&turns, 1, {{"R", false, 2}}), other(&turns, 1, {{"R", false, 1}});
-  LimitedRun first(one);
+  EXPECT_TRUE(RunTurn(one).needed());
+  HeldRun first(one);
   first.begun();
-  const LimitedRun second(other);
+  const HeldRun second(other);
   until_true([&] { return turns.waiting() == 1; });
   EXPECT_FALSE(second.runs());
   first.end();
@@ -60,9 +28,9 @@ TEST(RateLimiter, HoldsARunBackUntilItsResourcesAreFree) {
 TEST(RateLimiter, LetsModelsWithoutResourcesRunBesideOthers) {
   RunTurns turns(std::vector<RateCount>{});
   RunFlow one(&turns, 1, {{"R", false, 1}}), other(&turns, 1);
-  LimitedRun first(one);
+  HeldRun first(one);
   first.begun();
-  LimitedRun second(other), third(other);
+  HeldRun second(other), third(other);
   second.begun();
   third.begun();
 }
@@ -70,10 +38,10 @@ TEST(RateLimiter, LetsModelsWithoutResourcesRunBesideOthers) {
 TEST(RateLimiter, CountsTheDevicesOfAModelApart) {
   RunTurns turns(std::vector<RateCount>{});
   RunFlow one(&turns, 2, {{"R", false, 1}}, {0, 1});
-  LimitedRun first(one, 0), second(one, 1);
+  HeldRun first(one), second(one, nullptr, 1);
   first.begun();
   second.begun();
-  const LimitedRun third(one, 2);  // the first device again
+  const HeldRun third(one, nullptr, 2);  // the first device again
   until_true([&] { return turns.waiting() == 1; });
   EXPECT_FALSE(third.runs());
   first.end();
@@ -83,13 +51,13 @@ TEST(RateLimiter, CountsTheDevicesOfAModelApart) {
 TEST(RateLimiter, FreesTheWayWhenTheFirstRunIsCancelled) {
   RunTurns turns({{"R", 2}});
   RunFlow one(&turns, 1, {{"R", false, 2}}), other(&turns, 1, {{"R", false, 1}});
-  LimitedRun holds(other);
+  HeldRun holds(other);
   holds.begun();
   CancelFlag flag;
-  const LimitedRun first(one, 0, &flag);
+  const HeldRun first(one, &flag);
   until_true([&] { return turns.waiting() == 1; });
   // There is enough for it, but `first` is before it in the order.
-  const LimitedRun second(other);
+  const HeldRun second(other);
   until_true([&] { return turns.waiting() == 2; });
   EXPECT_FALSE(second.runs());
   flag.cancel(EndCause::ClientLeft);

@@ -1,6 +1,6 @@
 // Turns of queued runs: none while one model runs, as many at a time as there are cores, shares by
 // weights, one run beside the others for a model that was idle, and waits that a cancelled request
-// ends. The threads wait for states, not for times.
+// ends.
 #include "engine/turns/run_turns.h"
 
 #include <gtest/gtest.h>
@@ -10,41 +10,10 @@
 #include <thread>
 #include <vector>
 
+#include "engine/turns/held_run.h"
+
 namespace serval {
 namespace {
-
-template <typename Condition>
-void until(const Condition& condition) {
-  while (!condition()) std::this_thread::yield();
-}
-
-// A run on its own thread, from its wait for a turn until end().
-class HeldRun {
- public:
-  explicit HeldRun(RunFlow& flow, const CancelFlag* cancel = nullptr)
-      : thread_([this, &flow, cancel] {
-          RunTurn turn(flow);
-          if (turn.needed()) turn.wait(cancel);
-          runs_ = true;
-          until([this] { return ends_.load(); });
-        }) {}
-  ~HeldRun() {
-    ends_ = true;
-    thread_.join();
-  }
-  HeldRun(const HeldRun&) = delete;
-  HeldRun& operator=(const HeldRun&) = delete;
-
-  bool runs() const { return runs_; }
-  void end() { ends_ = true; }
-  void begun() const {
-    until([this] { return runs_.load(); });
-  }
-
- private:
-  std::atomic<bool> runs_{false}, ends_{false};
-  std::thread thread_;
-};
 
 struct Flows {
   explicit Flows(uint32_t cores, uint32_t first = 100, uint32_t second = 100)
@@ -59,7 +28,7 @@ struct Flows {
   // Uses some of a flow's share.
   void use(RunFlow& flow) { HeldRun(flow).begun(); }
   void wait_for_waiting(size_t count) {
-    until([&] { return turns.waiting() == count; });
+    until_true([&] { return turns.waiting() == count; });
   }
   RunTurns turns;
   RunFlow one, other;
@@ -116,7 +85,7 @@ TEST(RunTurns, StartAModelThatWasIdleBesideTheOthers) {
   EXPECT_EQ(flows.turns.running(), 2u);
   // It takes part in the count of later turns.
   hot.end();
-  until([&] { return flows.turns.running() == 1; });
+  until_true([&] { return flows.turns.running() == 1; });
   EXPECT_FALSE(next.runs());
   quiet.end();
   next.begun();
@@ -167,7 +136,7 @@ TEST(RunTurns, DivideTheCoresByTheWeights) {
       RunTurn turn(flow);
       turn.wait(nullptr);
       // The other threads wait before the first run ends, and ask again before a later one does.
-      until([&] { return ends || turns.waiting() >= 4; });
+      until_true([&] { return ends || turns.waiting() >= 4; });
       clock_ns += 1000;
       if (!ends) ++count;
     }
@@ -177,7 +146,7 @@ TEST(RunTurns, DivideTheCoresByTheWeights) {
     threads.emplace_back([&] { serve(one, counts[0]); });
     threads.emplace_back([&] { serve(other, counts[1]); });
   }
-  until([&] { return counts[0] + counts[1] >= 400; });
+  until_true([&] { return counts[0] + counts[1] >= 400; });
   ends = true;
   for (std::thread& thread : threads) thread.join();
   const double share = static_cast<double>(counts[1]) / static_cast<double>(counts[0]);
