@@ -39,7 +39,8 @@ class RateResources {
   void add(std::span<const RateResource> needs, std::span<const int> devices);
   void remove(std::span<const RateResource> needs, std::span<const int> devices);
 
-  // Takes what a run on a device needs. False: not everything is free, and nothing is taken.
+  // Reserves what a run on a device needs. Returns false, with nothing reserved, if some of it is
+  // not free.
   bool take(std::span<const RateResource> needs, int device);
   void give(std::span<const RateResource> needs, int device);
 

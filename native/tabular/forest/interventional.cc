@@ -115,8 +115,8 @@ struct InterventionalShap::Walk {
   size_t own = 0, other = 0;
   bool has_result = true;
 
-  // Sets sums[0, width) to what a player of the row gets of the leaves below, and the next `width`
-  // to what one of the background row loses of them. Uses the memory behind them.
+  // Sets sums[0, width) to the share that a player of the row gains from the leaves below, and the
+  // next `width` to the share that one of the background row loses. Uses the memory after these.
   void visit(uint32_t at, double* sums) {
     if (forest.is_leaf(at)) return reach(at, sums);
     const uint32_t to_own = forest.next(at, row);

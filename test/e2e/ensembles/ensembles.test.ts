@@ -22,6 +22,7 @@ import {
 import { until } from '../support/polling.js';
 import { errorOf, exchange, jsonOf } from '../support/raw-http.js';
 import { startServer, type ServalProcess } from '../support/serval-process.js';
+import { LINE } from './random-zoo.js';
 
 const types = messageTypes();
 const folders = new ModelFolders();
@@ -42,18 +43,6 @@ output { name: "OUT" data_type: TYPE_FP32 dims: [ -1 ] }
 ensemble_scheduling { ${steps.join('\n')} }`,
   );
 }
-
-/** y = 2 f + 1, in PMML. */
-const LINE = `<PMML xmlns="http://www.dmg.org/PMML-4_4" version="4.4"><Header/>
-<DataDictionary>
-<DataField name="f" optype="continuous" dataType="double"/>
-<DataField name="y" optype="continuous" dataType="double"/>
-</DataDictionary>
-<RegressionModel functionName="regression"><MiningSchema>
-<MiningField name="f"/><MiningField name="y" usageType="target"/>
-</MiningSchema><RegressionTable intercept="1">
-<NumericPredictor name="f" coefficient="2"/>
-</RegressionTable></RegressionModel></PMML>`;
 
 /** plus1, then plus10, then a batched model that returns its input. */
 function chainRepository(name: string): string {

@@ -83,7 +83,7 @@ const value = ({ name, kind }: Port): OnnxValue => ({
 });
 
 /** y = 2 f + 1, in PMML. */
-const LINE = `<PMML xmlns="http://www.dmg.org/PMML-4_4" version="4.4"><Header/>
+export const LINE = `<PMML xmlns="http://www.dmg.org/PMML-4_4" version="4.4"><Header/>
 <DataDictionary>
 <DataField name="f" optype="continuous" dataType="double"/>
 <DataField name="y" optype="continuous" dataType="double"/>
