@@ -225,12 +225,13 @@ void ListenerThread::hear_in_order(std::span<const epoll_event> events) {
   const auto next = std::ranges::min_element(
       ready_, {}, [](const Ready& one) { return std::pair(one.start, one.number); });
   const uint32_t flow = next->connection->flow();
-  const auto others = std::ranges::partition(
-      ready_, [flow](const Ready& one) { return one.connection->flow() == flow; });
-  const auto own = static_cast<size_t>(others.begin() - ready_.begin());
+  const auto others = std::partition(ready_.begin(), ready_.end(), [flow](const Ready& one) {
+    return one.connection->flow() == flow;
+  });
+  const auto own = static_cast<size_t>(others - ready_.begin());
   const size_t most = std::min(own, ReadingOrder::kTurnConnections);
   const auto end = ready_.begin() + static_cast<ptrdiff_t>(most);
-  std::ranges::partial_sort(ready_.begin(), end, others.begin(), {}, &Ready::number);
+  std::ranges::partial_sort(ready_.begin(), end, others, {}, &Ready::number);
   uint64_t at_ns = settings().clock();
   const uint64_t until_ns = at_ns + ReadingOrder::turn_ns(ready_.size());
   for (size_t i = 0; i < ready_.size(); ++i) {
