@@ -39,9 +39,9 @@ build-ts: install-deps
 .PHONY: build-baseline arm64 test-arm64
 build-baseline: install-deps ## build the addon for x86-64 CPUs without AVX2
 	@node scripts/build-native.mjs baseline
-arm64: install-deps ## compile the addon for arm64 on x86-64, into build/arm64
+arm64: install-deps ## compile the native code for arm64 on x86-64, into build/arm64
 	@node scripts/arm64/build.mjs
-test-arm64: build-ts models ## native tests and the server for arm64, by qemu
+test-arm64: build-ts models ## for arm64, by qemu: native tests, the server, the packages
 	@node test/arm64/run.mjs
 
 .PHONY: install-deps build-tools test-tools bench-tools
@@ -116,9 +116,11 @@ bench: bench-tools build models ## measure against references (ARGS for bench/ru
 bench-gpu: bench-tools build ## compare with ONNX Runtime on a GPU (exit status 2 without one)
 	@node bench/gpu/run.mjs $(ARGS)
 
-.PHONY: package
+.PHONY: package package-arm64
 package: build build-baseline models ## write the artefacts of a release to out/ (ARGS="deb")
 	@node scripts/package.mjs $(ARGS)
+package-arm64: build-ts arm64 models ## add the artefacts for arm64 to out/, on x86-64
+	@node scripts/package.mjs --cpu arm64 $(ARGS)
 
 .PHONY: image test-image
 image: build models ## build the container image by buildah, as root, into build/image

@@ -189,6 +189,11 @@ constexpr SummaryFamily kSummaryFamilies[kSummaries] = {
      "Successful requests: time in the model, microseconds", &StatsReading::infer},
     {"nv_inference_compute_output_summary_us", "Successful requests: time on outputs, microseconds",
      &StatsReading::output},
+    {"nv_cache_hit_summary_us", "Time of look-ups that found a response, microseconds",
+     &StatsReading::cache_hit},
+    {"nv_cache_miss_summary_us",
+     "Time of look-ups that found none and of storing their responses, microseconds",
+     &StatsReading::cache_miss},
 };
 
 struct Quantile {

@@ -209,7 +209,11 @@ void ModelStats::Shard::record_summaries(const RequestRecord& done) {
   const uint64_t at_ms = wall_ms();
   recent.record(Summary::Request, done.total_ns, at_ms);
   recent.record(Summary::Queue, done.queue_ns, at_ms);
-  if (done.cached == CacheResult::Hit) return;
+  if (done.cached != CacheResult::None) {
+    const bool is_hit = done.cached == CacheResult::Hit;
+    recent.record(is_hit ? Summary::CacheHit : Summary::CacheMiss, done.cache_ns, at_ms);
+    if (is_hit) return;
+  }
   recent.record(Summary::Input, done.input_ns, at_ms);
   recent.record(Summary::Infer, done.infer_ns, at_ms);
   recent.record(Summary::Output, done.output_ns, at_ms);

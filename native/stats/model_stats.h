@@ -95,7 +95,7 @@ struct StatsReading {
 
 class ModelStats {
  public:
-  // `summaries`: also keeps latencies of the last minute, 115 KB for each thread that records.
+  // `summaries`: also keeps latencies of the last minute, 160 KB for each thread that records.
   explicit ModelStats(bool summaries = false);
   ~ModelStats();
   ModelStats(const ModelStats&) = delete;

@@ -33,8 +33,8 @@ class SummaryBuckets {
 };
 
 // The latencies that have summaries, in the order of the metrics.
-enum class Summary : uint8_t { Request, Queue, Input, Infer, Output };
-inline constexpr size_t kSummaries = 5;
+enum class Summary : uint8_t { Request, Queue, Input, Infer, Output, CacheHit, CacheMiss };
+inline constexpr size_t kSummaries = 7;
 
 using SummaryCounts = std::array<std::vector<uint64_t>, kSummaries>;
 

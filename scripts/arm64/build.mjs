@@ -1,6 +1,6 @@
 // Compiles native code for arm64 on x86-64 to build/arm64/native: Debian's cross-compiler, against
 // Debian's arm64 packages in build/arm64/sysroot. Build time only.
-//   node scripts/arm64/build.mjs [TARGET...]     default: the addon, serval.node
+//   node scripts/arm64/build.mjs [TARGET...]     default: the addon and libserval.so
 // Exits with 77 and a reason if a tool or the network is missing.
 import { spawnSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
@@ -10,6 +10,8 @@ import { cmakeEnvironment, dropForeignCache, run } from '../build-native.mjs';
 const here = dirname(fileURLToPath(import.meta.url));
 const root = dirname(dirname(here));
 
+/** The targets that the packages contain: serval.node and libserval.so. */
+export const PACKAGED = ['serval', 'serval_capi'];
 /** The exit status of a build that this machine cannot make. */
 export const UNAVAILABLE = 77;
 /** The folder of what is built. */
@@ -47,5 +49,5 @@ export function buildArm64(targets) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const targets = process.argv.slice(2);
-  process.exit(buildArm64(targets.length > 0 ? targets : ['serval']));
+  process.exit(buildArm64(targets.length > 0 ? targets : PACKAGED));
 }

@@ -7,6 +7,7 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { nativeLicences, runtimeClosure, systemLicences, writeLicences } from '../licences.mjs';
+import { PLATFORMS } from './artefacts/names.mjs';
 import { writeManPage } from './man-page.mjs';
 import { staleReason } from './record/built.mjs';
 
@@ -28,21 +29,26 @@ export const BUNDLED = [
   'yaml',
   'yauzl',
 ];
-export const CARRIED = {
-  'onnxruntime-node': ['bin/napi-v6/linux/x64/libonnxruntime.so.1'],
-  'uWebSockets.js': ABIS.map((abi) => `dist/bin/uws_linux_x64_${abi}.node`),
-};
+const CARRIED = ['onnxruntime-node', 'uWebSockets.js'];
+
+/** The files of the carried packages for a platform: package -> paths in it. */
+export function carriedPaths({ cpu }) {
+  return {
+    'onnxruntime-node': [`bin/napi-v6/linux/${cpu}/libonnxruntime.so.1`],
+    'uWebSockets.js': ABIS.map((abi) => `dist/bin/uws_linux_${cpu}_${abi}.node`),
+  };
+}
 
 // Returns the names of all npm packages that are part of the program.
 export function shippedPackages() {
   const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages;
-  const carried = Object.keys(CARRIED);
-  return [...runtimeClosure(lock, [...BUNDLED, ...carried], carried), ...nativeLicences];
+  return [...runtimeClosure(lock, [...BUNDLED, ...CARRIED], CARRIED), ...nativeLicences];
 }
 
 // The addon for CPUs without AVX2 takes as long to compile as the other, so a package may lack it,
 // but never in silence and never with an old one.
-function addonNames() {
+function addonNames({ cpu }) {
+  if (cpu !== 'x64') return ['serval.node'];
   const reason = staleReason('baseline');
   if (reason === undefined) return ['serval.node', 'serval-baseline.node'];
   const limit = 'package: it will not run on x86-64 CPUs without AVX2';
@@ -60,16 +66,16 @@ function copyBuilt(from, folder) {
 /**
  * Writes prebuilt/, the manual page and the licences into `to`. Throws if something is not built.
  */
-export async function writePrebuilt(to) {
+export async function writePrebuilt(to, platform = PLATFORMS.x64) {
   await writeManPage(to);
   const folder = join(to, 'prebuilt');
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  for (const name of addonNames()) {
-    const addon = copyBuilt(join(root, 'build', 'Release', name), folder);
-    execFileSync('strip', ['--strip-unneeded', addon]);
+  for (const name of addonNames(platform)) {
+    const addon = copyBuilt(join(platform.built, name), folder);
+    execFileSync(`${platform.gnu}-strip`, ['--strip-unneeded', addon]);
   }
-  for (const [name, files] of Object.entries(CARRIED)) {
+  for (const [name, files] of Object.entries(carriedPaths(platform))) {
     for (const file of files) copyBuilt(join(root, 'node_modules', name, file), folder);
   }
   const licences = join(to, 'THIRD-PARTY-LICENSES.txt');

@@ -1,7 +1,7 @@
 // The Debian package: unpacked without dpkg's help, installed, removed and purged by dpkg in a
 // minimal Debian, and the answers of its server.
 import assert from 'node:assert/strict';
-import { copyFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { packagedUnit } from '../../scripts/packaging/artefacts/deb.mjs';
@@ -21,6 +21,19 @@ describe('the Debian package', () => {
     run('dpkg-deb', ['-x', deb, top]);
     exampleModels(scratch);
     await serveOnce([join(top, 'usr', 'bin', 'serval')], scratch, BARE);
+  });
+
+  it('compiles C programs against its header and library', () => {
+    const top = join(scratch, 'unpacked', 'usr');
+    const [source, program] = [join(scratch, 'abi.c'), join(scratch, 'abi')];
+    const text = `#include <serval.h>
+int main(void) { return serval_abi_version() == SERVAL_ABI_VERSION ? 0 : 1; }
+`;
+    writeFileSync(source, text);
+    const libraries = join(top, 'lib', 'serval', 'prebuilt');
+    const linked = ['-L', libraries, '-lserval', `-Wl,-rpath,${libraries}`];
+    run('gcc', ['-I', join(top, 'include'), source, '-o', program, ...linked]);
+    run(program, []);
   });
 
   it('names its user, its configuration and the libraries that it needs', () => {

@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { NAMES, version } from '../../scripts/packaging/artefacts/names.mjs';
+import { NAMES, PLATFORMS, version } from '../../scripts/packaging/artefacts/names.mjs';
 import { serveOnce } from '../../scripts/packaging/served.mjs';
 import { artefact, exampleModels, run, scratchFolder } from './support.mjs';
 
@@ -40,8 +40,10 @@ describe('the npm packages for publishing', () => {
   it('name each other with the same version, and their platform in one of them', () => {
     const read = (file) => JSON.parse(run('tar', ['-xzOf', file, 'package/package.json']));
     const [whole, part] = [read(main), read(platform)];
-    assert.deepEqual(whole.optionalDependencies, { [NAMES.npmPlatform]: version });
-    assert.deepEqual([part.name, part.version], [NAMES.npmPlatform, version]);
+    const names = ['@serval/linux-x64', '@serval/linux-arm64'];
+    assert.deepEqual(Object.keys(whole.optionalDependencies), names);
+    for (const name of names) assert.equal(whole.optionalDependencies[name], version);
+    assert.deepEqual([part.name, part.version], [names[0], version]);
     assert.deepEqual([part.os, part.cpu, part.libc], [['linux'], ['x64'], ['glibc']]);
     for (const name of ['os', 'cpu', 'libc', 'private', 'scripts', 'devDependencies']) {
       assert.equal(whole[name], undefined, name);
@@ -52,7 +54,7 @@ describe('the npm packages for publishing', () => {
   it('serve every protocol when both are installed', async () => {
     const folder = installed(scratch, 'both', platform, main);
     const modules = join(folder, 'node_modules');
-    assert.ok(existsSync(join(modules, NAMES.npmPlatform, 'prebuilt', 'serval.node')));
+    assert.ok(existsSync(join(modules, PLATFORMS.x64.npm, 'prebuilt', 'serval.node')));
     exampleModels(folder);
     const program = join(modules, NAMES.npm, 'bin', 'serval.mjs');
     await serveOnce([process.execPath, program], folder, {});
@@ -65,7 +67,7 @@ describe('the npm packages for publishing', () => {
     const args = [join(folder, 'package', 'bin', 'serval.mjs'), 'serve', folder];
     const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
     assert.notEqual(status, 0);
-    const wanted = `the package ${NAMES.npmPlatform} is not installed: install it without`;
+    const wanted = `the package ${PLATFORMS.x64.npm} is not installed: install it without`;
     assert.ok(stderr.includes(wanted), stderr);
     assert.ok(readFileSync(join(folder, 'package', 'README.md'), 'utf8').startsWith('# Serval'));
   });

@@ -30,7 +30,8 @@ describe('the checksums', () => {
 
   it('are those of all artefacts', () => {
     const checked = run('sha256sum', ['--check', '--strict', 'SHA256SUMS'], { cwd: OUT });
-    assert.equal(checked.match(/: OK$/gm)?.length, KINDS.length);
+    const count = checked.match(/: OK$/gm)?.length ?? 0;
+    assert.ok(count >= KINDS.length, checked); // more with those for arm64
     for (const kind of KINDS) {
       const name = artefact(kind).slice(OUT.length + 1);
       assert.ok(sums.includes(`  ${name}\n`), name);

@@ -4,16 +4,17 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { artefacts, OUT, root } from '../../scripts/packaging/artefacts/names.mjs';
+import { artefacts, OUT, PLATFORMS, root } from '../../scripts/packaging/artefacts/names.mjs';
 
 /** The path of an artefact by its kind, such as "deb". Throws if it was not made. */
-export function artefact(kind) {
-  const [name, folder] = artefacts()[kind].split('/').reverse();
+export function artefact(kind, platform = PLATFORMS.x64) {
+  const path = artefacts(platform)[kind];
+  const [name, folder] = path.split('/').reverse();
   const [start, end] = name.split('*');
   const from = folder === undefined ? OUT : join(OUT, folder);
   const files = existsSync(from) ? readdirSync(from) : [];
   const found = files.find((file) => file.startsWith(start) && file.endsWith(end ?? ''));
-  assert.ok(found !== undefined, `out/${artefacts()[kind]} is missing: run \`make package\``);
+  assert.ok(found !== undefined, `out/${path} is missing: run \`make package\``);
   return join(from, found);
 }
 

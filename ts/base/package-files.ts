@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const here = dirname(fileURLToPath(import.meta.url));
+const THIS_MACHINE = `${process.platform}-${process.arch}`;
 
 /**
  * Returns the folder that holds package.json, searched upwards because tests run at another depth.
@@ -19,14 +20,14 @@ export function packageRoot(): string {
   return folder;
 }
 
-// Returns the packages that package.json names as optional dependencies: one with native files for
-// each platform, of which npm installs the one for this machine.
-function platformPackages(root: string): readonly string[] {
+// Returns the package with this machine's native files: package.json names one for each platform as
+// an optional dependency, and npm installs that of the machine. Undefined if it names none for it.
+function platformPackage(root: string, machine: string): string | undefined {
   const text = readFileSync(join(root, 'package.json'), 'utf8');
   const { optionalDependencies = {} } = JSON.parse(text) as {
     optionalDependencies?: Readonly<Record<string, string>>;
   };
-  return Object.keys(optionalDependencies);
+  return Object.keys(optionalDependencies).find((name) => name.endsWith(`/${machine}`));
 }
 
 // Resolves a path as a module of the package at `root` would, so that every layout of node_modules
@@ -47,26 +48,25 @@ export function shippedFile(
   name: string,
   inCheckout: string,
   root: string = packageRoot(),
+  machine: string = THIS_MACHINE,
 ): string | undefined {
   const places = [join(root, inCheckout), join(root, 'prebuilt', name)];
   const found = places.find((path) => existsSync(path));
   if (found !== undefined) return found;
-  return platformPackages(root)
-    .map((one) => resolvedFrom(root, `${one}/prebuilt/${name}`))
-    .find((path) => path !== undefined);
+  const native = platformPackage(root, machine);
+  return native === undefined ? undefined : resolvedFrom(root, `${native}/prebuilt/${name}`);
 }
 
 /**
  * Returns what to do about native files that are missing, for the end of an error: install the
  * platform package if package.json names one, else build.
  */
-export function nativeFilesRemedy(root: string = packageRoot()): string {
-  const [wanted] = platformPackages(root);
+export function nativeFilesRemedy(
+  root: string = packageRoot(),
+  machine: string = THIS_MACHINE,
+): string {
+  const wanted = platformPackage(root, machine);
   if (wanted === undefined) return 'run `make build`';
   if (resolvedFrom(root, `${wanted}/package.json`) !== undefined) return `reinstall ${wanted}`;
-  const { platform, arch } = process;
-  return (
-    `the package ${wanted} is not installed: install it without --omit=optional; ` +
-    `this machine is ${platform}-${arch}`
-  );
+  return `the package ${wanted} is not installed: install it without --omit=optional`;
 }

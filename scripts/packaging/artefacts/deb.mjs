@@ -17,7 +17,7 @@ import {
 import { join, relative } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { debianDepends } from './glibc.mjs';
-import { artefacts, NAMES, OUT, PLATFORM, root, STAGE, version } from './names.mjs';
+import { artefacts, NAMES, OUT, root, STAGE, version } from './names.mjs';
 import { link, timeStamp, writeText } from './stage.mjs';
 
 const DEPLOY = join(root, 'deploy');
@@ -67,10 +67,10 @@ The licences of the software that is part of this package are in THIRD-PARTY-LIC
 NODE-LICENSE.gz in this folder.
 `;
 
-function control(installedKilobytes, depends) {
+function control(architecture, installedKilobytes, depends) {
   return `Package: ${NAMES.deb}
 Version: ${version}
-Architecture: ${PLATFORM.debian}
+Architecture: ${architecture}
 Maintainer: ${NAMES.maintainer}
 Installed-Size: ${installedKilobytes}
 Depends: ${['adduser', 'init-system-helpers (>= 1.54)', ...depends].join(', ')}
@@ -92,6 +92,8 @@ function writeFiles(top, { core, extra }) {
   // Not a command here: bin/serval runs it on the Node of the package.
   writeText(join(home, 'bin', 'serval.mjs'), readFileSync(join(core, 'bin', 'serval.mjs')));
   for (const path of ['bin/serval', 'node/node']) link(extra, home, path);
+  link(extra, home, 'lib/libserval.so', 'prebuilt/libserval.so'); // beside ONNX Runtime
+  link(extra, join(top, 'usr'), 'include/serval.h');
   const docs = join(top, DOCS);
   for (const page of readdirSync(join(core, 'docs'))) link(core, docs, `docs/${page}`, page);
   link(core, docs, 'CHANGELOG.md');
@@ -115,7 +117,7 @@ function writeFiles(top, { core, extra }) {
   mkdirSync(join(top, MODELS), { recursive: true });
 }
 
-function writeControl(top, needed) {
+function writeControl(top, needed, { debian }) {
   const files = filesBelow(top).filter((path) => lstatSync(path).isFile());
   const bytes = files.reduce((sum, path) => sum + lstatSync(path).size, 0);
   const to = join(top, 'DEBIAN');
@@ -123,7 +125,8 @@ function writeControl(top, needed) {
     const sum = createHash('md5').update(readFileSync(path)).digest('hex');
     return `${sum}  ${relative(top, path)}\n`;
   });
-  writeText(join(to, 'control'), control(Math.ceil(bytes / 1024), debianDepends(needed)));
+  const text = control(debian, Math.ceil(bytes / 1024), debianDepends(needed));
+  writeText(join(to, 'control'), text);
   writeText(join(to, 'conffiles'), `${CONFIGURATION}\n`);
   writeText(join(to, 'md5sums'), sums.join(''));
   for (const name of SCRIPTS) {
@@ -136,14 +139,14 @@ export function writeDeb(stage, needed) {
   const top = join(STAGE, 'deb');
   rmSync(top, { recursive: true, force: true });
   writeFiles(top, stage);
-  writeControl(top, needed);
+  writeControl(top, needed, stage.platform);
   const seconds = timeStamp();
   for (const path of [top, ...filesBelow(top)]) {
     const kind = lstatSync(path);
     if (kind.isDirectory()) chmodSync(path, 0o755);
     if (!kind.isSymbolicLink()) utimesSync(path, seconds, seconds);
   }
-  const { deb } = artefacts();
+  const { deb } = artefacts(stage.platform);
   const made = join(STAGE, deb);
   const env = { ...process.env, SOURCE_DATE_EPOCH: `${seconds}` };
   // One thread, because xz divides the data by threads; level 1 costs 20 s less for 5 MB more.

@@ -44,9 +44,9 @@ export function neededVersions(files) {
   return newestVersions(texts.join('\n'));
 }
 
-/** The platform tag of a wheel for them: PEP 600. Pure. */
-export function manylinuxTag({ GLIBC }) {
-  return `manylinux_${GLIBC.replace('.', '_')}_x86_64`;
+/** The platform tag of a wheel for them and a CPU, such as "x86_64": PEP 600. Pure. */
+export function manylinuxTag({ GLIBC }, cpu) {
+  return `manylinux_${GLIBC.replace('.', '_')}_${cpu}`;
 }
 
 /** Debian's dependencies for them. Throws if the table above has no such libstdc++. Pure. */

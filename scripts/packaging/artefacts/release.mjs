@@ -1,8 +1,8 @@
 // The files of a release that are not packages: its notes, from CHANGELOG.md, and the checksums.
 // Build time only.
 import { createHash } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import { artefacts, OUT, root, version } from './names.mjs';
 
 /**
@@ -27,13 +27,17 @@ export function writeNotes() {
   return notes;
 }
 
-/** Writes SHA256SUMS of the files `names` below out/, in the format of sha256sum. */
-export function writeSums(names) {
-  const lines = [...names].sort().map((name) => {
+/** Writes SHA256SUMS of all files below out/, in the format of sha256sum. */
+export function writeSums() {
+  const { sums } = artefacts();
+  const names = readdirSync(OUT, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name !== sums)
+    .map((entry) => relative(OUT, join(entry.parentPath ?? entry.path, entry.name)));
+  const lines = names.sort().map((name) => {
     const sum = createHash('sha256')
       .update(readFileSync(join(OUT, name)))
       .digest('hex');
     return `${sum}  ${name}\n`;
   });
-  writeFileSync(join(OUT, artefacts().sums), lines.join(''));
+  writeFileSync(join(OUT, sums), lines.join(''));
 }

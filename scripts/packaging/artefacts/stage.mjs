@@ -14,7 +14,7 @@ import {
 import { dirname, join } from 'node:path';
 import { NODES, nodeRuntime, PACKAGED_NODE } from '../node-runtime.mjs';
 import { writePrebuilt } from '../prebuilt.mjs';
-import { manifest, root, STAGE } from './names.mjs';
+import { manifest, PLATFORMS, root, STAGE } from './names.mjs';
 
 // Files that are made for the packages instead of copied from the checkout.
 const MADE = new Set(['prebuilt', 'man', 'THIRD-PARTY-LICENSES.txt']);
@@ -74,30 +74,30 @@ function setModes(folder, executable) {
 
 /**
  * Makes out/stage again: core/ (the program as npm gets it), extra/ (Node, the shell script that
- * starts the program on it, the C library and its header, the example models). Returns both paths.
- * Throws if nothing is built.
+ * starts the program on it, the C library and its header, the example models). Returns both paths,
+ * and the platform. Throws if nothing is built for it.
  */
-export async function stageProgram() {
+export async function stageProgram(platform = PLATFORMS.x64) {
   rmSync(STAGE, { recursive: true, force: true });
   const [core, extra] = [join(STAGE, 'core'), join(STAGE, 'extra')];
   for (const path of manifest.files.filter((name) => !MADE.has(name))) copyTo(core, path);
   copyTo(core, 'LICENSE');
   copyTo(core, 'README.md');
-  writeText(join(core, 'package.json'), userManifest());
-  await writePrebuilt(core);
+  writeText(join(core, 'package.json'), userManifest({ cpu: [platform.cpu] }));
+  await writePrebuilt(core, platform);
   copyTo(extra, 'examples/models');
   copyTo(extra, 'README.md', join(root, 'scripts', 'packaging', 'package-readme.md'));
   copyTo(extra, 'bin/serval', join(root, 'scripts', 'packaging', 'serval.sh'));
   // The engine as a C library, for the artefacts that are no npm packages.
-  copyTo(extra, 'lib/libserval.so', join(root, 'build', 'Release', 'libserval.so'));
-  execFileSync('strip', ['--strip-unneeded', join(extra, 'lib', 'libserval.so')]);
+  copyTo(extra, 'lib/libserval.so', join(platform.built, 'libserval.so'));
+  execFileSync(`${platform.gnu}-strip`, ['--strip-unneeded', join(extra, 'lib', 'libserval.so')]);
   copyTo(extra, 'include/serval.h', join(root, 'native', 'capi', 'serval.h'));
-  const node = nodeRuntime(PACKAGED_NODE);
+  const node = nodeRuntime(PACKAGED_NODE, platform.cpu);
   for (const name of ['node', 'LICENSE']) copyTo(extra, `node/${name}`, join(node, name));
   const programs = Object.values(manifest.bin).map((path) => join(core, path));
   setModes(core, new Set(programs));
   setModes(extra, new Set([join(extra, 'bin', 'serval'), join(extra, 'node', 'node')]));
   chmodSync(core, 0o755);
   chmodSync(extra, 0o755);
-  return { core, extra };
+  return { core, extra, platform };
 }

@@ -4,12 +4,12 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { artefacts, manifest, NAMES, OUT, PLATFORM, STAGE, version } from './names.mjs';
+import { artefacts, manifest, NAMES, OUT, PLATFORMS, STAGE, version } from './names.mjs';
 import { link, timeStamp, userManifest, writeText } from './stage.mjs';
 
 /** Writes the tarball that needs nothing but glibc and libstdc++; returns its name. */
-export function writeTarball({ core, extra }) {
-  const { tarball } = artefacts();
+export function writeTarball({ core, extra, platform }) {
+  const { tarball } = artefacts(platform);
   const top = join(STAGE, basename(tarball, '.tar.gz'));
   for (const path of readdirSync(core)) link(core, top, path);
   link(extra, top, 'README.md');
@@ -34,43 +34,55 @@ function pack(folder, name) {
 }
 
 /** Writes the npm package that contains everything; returns its name. */
-export function writeNpm({ core }) {
-  return pack(core, artefacts().npm);
+export function writeNpm({ core, platform }) {
+  return pack(core, artefacts(platform).npm);
 }
 
-const PLATFORM_README = `# ${NAMES.npmPlatform}
+const readmeOf = ({ npm, cpu }) => `# ${npm}
 
-The native files of [${NAMES.npm}](https://www.npmjs.com/package/${NAMES.npm}) for Linux x64 with glibc: the
+The native files of [${NAMES.npm}](https://www.npmjs.com/package/${NAMES.npm}) for Linux ${cpu} with glibc: the
 addon, ONNX Runtime and uWebSockets.js. npm installs this package with \`${NAMES.npm}\`; it has no
 program or module.
 `;
 
-/** Writes the pair of packages for publishing; returns their names. */
-export function writePublished({ core }) {
-  const { npmMain, npmPlatform } = artefacts();
-  const [main, native] = [join(STAGE, 'main'), join(STAGE, 'native')];
+// Writes the package without native files, which names those of all platforms.
+function writeMain(core, name) {
+  const main = join(STAGE, 'main');
   for (const path of readdirSync(core)) if (path !== 'prebuilt') link(core, main, path);
   rmSync(join(main, 'package.json')); // a hard link: the file of `core` stays
   const files = manifest.files.filter((path) => path !== 'prebuilt');
-  const optionalDependencies = { [NAMES.npmPlatform]: version };
+  const optionalDependencies = Object.fromEntries(
+    Object.values(PLATFORMS).map(({ npm }) => [npm, version]),
+  );
   const anywhere = { os: undefined, cpu: undefined, libc: undefined };
   const published = userManifest({ ...anywhere, files, optionalDependencies });
   writeText(join(main, 'package.json'), published);
+  return pack(main, name);
+}
+
+/**
+ * Writes the packages for publishing: the native files of the platform and, with those of x64, the
+ * program. Returns their names.
+ */
+export function writePublished({ core, platform }) {
+  const { npmMain, npmPlatform } = artefacts(platform);
+  const native = join(STAGE, 'native');
   for (const path of ['prebuilt', 'LICENSE', 'THIRD-PARTY-LICENSES.txt']) link(core, native, path);
   const { license, engines, publishConfig } = manifest;
-  const platform = {
-    name: NAMES.npmPlatform,
+  const described = {
+    name: platform.npm,
     version,
-    description: `Native files of ${NAMES.npm} for Linux x64 with glibc`,
+    description: `Native files of ${NAMES.npm} for Linux ${platform.cpu} with glibc`,
     license,
     engines,
-    os: [PLATFORM.os],
-    cpu: [PLATFORM.cpu],
-    libc: [PLATFORM.libc],
+    os: [platform.os],
+    cpu: [platform.cpu],
+    libc: [platform.libc],
     files: ['prebuilt', 'THIRD-PARTY-LICENSES.txt'],
     publishConfig,
   };
-  writeText(join(native, 'package.json'), `${JSON.stringify(platform, null, 2)}\n`);
-  writeText(join(native, 'README.md'), PLATFORM_README);
-  return [pack(native, npmPlatform), pack(main, npmMain)];
+  writeText(join(native, 'package.json'), `${JSON.stringify(described, null, 2)}\n`);
+  writeText(join(native, 'README.md'), readmeOf(platform));
+  const names = [pack(native, npmPlatform)];
+  return platform === PLATFORMS.x64 ? [...names, writeMain(core, npmMain)] : names;
 }

@@ -71,8 +71,8 @@ function distInfo(entries, tag, { core, extra }) {
 }
 
 /** Writes the wheel for the symbol versions that its native files need; returns its name. */
-export function writeWheel({ core, extra }, needed) {
-  const tag = manylinuxTag(needed);
+export function writeWheel({ core, extra, platform }, needed) {
+  const tag = manylinuxTag(needed, platform.wheel);
   const entries = [
     ...entriesBelow(PYTHON, 'serval'),
     ...PROGRAM.flatMap((path) => entriesBelow(core, path, `${RUNTIME}/${path}`)),
@@ -82,7 +82,7 @@ export function writeWheel({ core, extra }, needed) {
   ]
     .filter(({ name }) => !name.includes('__pycache__'))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
-  const { wheel } = artefacts(tag);
+  const { wheel } = artefacts(platform, tag);
   const all = [...entries, ...distInfo(entries, tag, { core, extra })];
   writeFileSync(join(OUT, wheel), zip(all, timeStamp()));
   return basename(wheel);

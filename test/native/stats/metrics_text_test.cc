@@ -83,6 +83,30 @@ TEST(MetricsText, SummariesHaveTheConfiguredQuantilesOfSuccessfulRequests) {
   EXPECT_EQ(triton(models).find("summary_us"), std::string::npos);
 }
 
+TEST(MetricsText, SummariesOfTheCacheAreOfHitsAndOfMisses) {
+  ModelStats stats(true);
+  RequestRecord done{1, Outcome::Success, 0, 2'000, 3'000'000, 4'000, 3'100'000};
+  stats.record(done);  // without the cache
+  done.cached = CacheResult::Miss;
+  done.cache_ns = 50'000;
+  stats.record(done);
+  done.cached = CacheResult::Hit;
+  for (uint64_t i = 1; i <= 100; ++i) {
+    done.cache_ns = i * 1'000;
+    stats.record(done);
+  }
+  const ModelMetrics models[] = {{"mlp", 1, 0, stats.read()}};
+  const PrometheusPage page(triton(models, {true, "0.5"}));
+  ASSERT_EQ(page.error(), "");
+  const MetricLabels median = with(kMlp1, "quantile", "0.5");
+  EXPECT_NEAR(page.value("nv_cache_hit_summary_us", median), 50, 0.8);
+  EXPECT_EQ(page.value("nv_cache_hit_summary_us_count", kMlp1), 100);
+  EXPECT_EQ(page.value("nv_cache_hit_summary_us_sum", kMlp1), 5'050);
+  EXPECT_NEAR(page.value("nv_cache_miss_summary_us", median), 50, 0.8);
+  EXPECT_EQ(page.value("nv_cache_miss_summary_us_count", kMlp1), 1);
+  EXPECT_EQ(page.value("nv_inference_compute_infer_summary_us_count", kMlp1), 2);
+}
+
 TEST(MetricsText, TritonPageHasItsFamiliesOnceAndIsStrictlyRight) {
   const ModelMetrics models[] = {
       {"mlp", 1, 1'250'000, busy()}, {"mlp", 2, 0, ModelStats().read()}, {"other", 1, 7, busy()}};

@@ -29,7 +29,7 @@ test('finds the newest glibc by number, not by text', () => {
 });
 
 test('names the platform and the Debian packages that symbol versions need', () => {
-  assert.equal(manylinuxTag({ GLIBC: '2.36' }), 'manylinux_2_36_x86_64');
+  assert.equal(manylinuxTag({ GLIBC: '2.36' }, 'aarch64'), 'manylinux_2_36_aarch64');
   const needed = ['libc6 (>= 2.36)', 'libgcc-s1', 'libstdc++6 (>= 6)'];
   assert.deepEqual(debianDepends({ GLIBC: '2.36', GLIBCXX: '3.4.22' }), needed);
   assert.throws(() => debianDepends({ GLIBC: '2.36', GLIBCXX: '3.4.99' }), /no release of GCC/);
