@@ -44,5 +44,12 @@ for deb in "$folder"/debs/*.deb; do
   dpkg-deb --fsys-tarfile "$deb" | tar -x -C "$folder/root" --keep-directory-symlink \
     --exclude='./usr/share/doc' --exclude='./usr/share/man' --exclude='./usr/share/locale'
 done
+# ONNX Runtime reads the processors there as it is loaded, and qemu 7.2 would show those of x86-64.
+mkdir -p "$folder/root/proc"
+for ((i = 0; i < $(getconf _NPROCESSORS_CONF); i++)); do
+  printf 'processor\t: %d\nFeatures\t: fp asimd aes crc32 atomics fphp asimdhp asimdrdm asimddp\n' "$i"
+  printf 'CPU implementer\t: 0x41\nCPU architecture: 8\nCPU variant\t: 0x3\n'
+  printf 'CPU part\t: 0xd0c\nCPU revision\t: 1\n\n' # a Neoverse N1
+done > "$folder/root/proc/cpuinfo"
 rm -rf "$folder/debs" "$folder/apt"
 printf '%s' "$wanted" > "$folder/complete"
