@@ -9,6 +9,7 @@ import {
   tensorRtOf,
 } from '../config/engine-settings.js';
 import { ensembleSteps, isEnsemble, type EnsembleStep } from '../config/ensembles/steps.js';
+import { libraryProblem, operatorLibraries } from '../config/files/operator-libraries.js';
 import { isTrue } from '../config/parameters.js';
 import { read } from '../../protobuf/schema.js';
 import type { BatchingParameters } from '../../model/batching-parameters.js';
@@ -107,7 +108,7 @@ export function desiredModel(
       folder: one.folder,
       modelFolder: model.basePath,
       config,
-      problem: problem || one.problem || undefined,
+      problem: problem || one.problem || libraryProblem(config, one.format),
       ...(demand && { demand }),
       ...(ensemble && { ensemble }),
     }),
@@ -149,8 +150,15 @@ function specOf(model: FoundModel, found: FoundVersion, settings: SpecSettings):
     ...settings.model,
     ...batchingOf(model, found, settings),
     ...(config && { placement: placementOf(config) }),
+    ...librariesOf(model, found),
     ...(config && engineSettings(config, classLabels, settings.defaultMaxBatchSize, initialStates)),
   };
+}
+
+function librariesOf(model: FoundModel, found: FoundVersion): Partial<ModelSpec> {
+  const libraries = operatorLibraries(model.config.config);
+  if (libraries.length === 0) return {};
+  return { operatorLibraries: libraries, libraryFolders: [found.folder, model.basePath] };
 }
 
 /**
