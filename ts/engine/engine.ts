@@ -19,10 +19,9 @@ import type { ServalError } from '../base/errors.js';
 import { SHARED_REGIONS_MAX } from '../base/limits.js';
 import { readModelInfo, readStats, writeCallers, writeModelSpec, writeRoutes } from './flat.js';
 import type { NativeBinding } from './binding.js';
-import { Isolation } from './isolated.js';
+import { Isolation, withLibraries } from './isolated.js';
 import { openLink, type EngineOptions } from './open-link.js';
 import type { EngineLink } from './link.js';
-import { withLibraries } from './operator-libraries.js';
 import { promised, PromiseTarget } from './promised.js';
 import type { MessageProtocol } from '../model/request-kinds.js';
 

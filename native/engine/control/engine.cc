@@ -188,8 +188,8 @@ Result<std::vector<std::shared_ptr<BackendModel>>> Engine::load_replicas(const M
   }
   if (!spec.operator_libraries.empty()) {
     return invalid_argument("model '" + spec.name +
-                            "' has operator libraries: expected a process of its own, since they "
-                            "are code that is not the server's: set isolation to process");
+                            "' has operator libraries, which are foreign code: expected it in an "
+                            "isolated process, got it in the server");
   }
   const size_t count = std::max<size_t>(1, spec.devices.size());
   for (size_t i = 0; i < count; ++i) {

@@ -212,7 +212,10 @@ describe('operator libraries', { skip: noCompiler }, () => {
 
   it('need a process of the model, an ONNX model and a flag', async () => {
     const inServer = await refused('in_server', 'Double', operations('libops.so'));
-    assert.match(inServer, /model 'in_server': model_operations: expected a process of its own/);
+    assert.match(
+      inServer,
+      /model 'in_server': model_operations: expected the model to be isolated/,
+    );
     assert.match(inServer, /isolation: process in its config.pbtxt, or --isolate=in_server/);
     put(join(repository, 'nothing', '1', '.keep'), '');
     put(

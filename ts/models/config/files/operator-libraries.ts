@@ -4,7 +4,7 @@ import { echo } from '../../../base/text.js';
 import { read } from '../../../protobuf/schema.js';
 import type { TritonConfig } from '../types.js';
 
-/** As written. */
+/** Their names in the configuration. */
 export function operatorLibraries(config: TritonConfig | undefined): readonly string[] {
   return read.texts(read.child(config, 'model_operations'), 'op_library_filename').map(String);
 }
