@@ -16,11 +16,11 @@ const types = messageTypes();
 const folders = new ModelFolders();
 after(() => folders.remove());
 
-/** Adds x to a sum until it is `limit` or more; counts the steps. */
+/** Adds x to a sum until it is `limit` or more; counts the steps; fails in the step `fails`. */
 const ADDER: OnnxModel = {
   graph: {
     name: 'adder',
-    inputs: ['before', 'steps_before', 'x', 'limit', 'START', 'READY'].map((name) => ({
+    inputs: ['before', 'steps_before', 'x', 'limit', 'fails', 'START', 'READY'].map((name) => ({
       name,
       type: 'float',
       shape: ['n', 1],
@@ -31,10 +31,14 @@ const ADDER: OnnxModel = {
       ),
       { name: 'done', type: 'bool', shape: ['n', 1] },
     ],
-    initializers: [{ name: 'one', type: 'float', dims: [], data: floatBytes([1]) }],
+    initializers: [{ name: 'ones', type: 'float', dims: [1], data: floatBytes([1]) }],
     nodes: [
       { op: 'Add', inputs: ['before', 'x'], outputs: ['sum'] },
       { op: 'Add', inputs: ['steps_before', 'READY'], outputs: ['steps'] },
+      // The index of an element that does not exist in the step `fails`.
+      { op: 'Equal', inputs: ['steps', 'fails'], outputs: ['bad'] },
+      { op: 'Cast', inputs: ['bad'], outputs: ['index'], attributes: { to: { int: 7n } } },
+      { op: 'Gather', inputs: ['ones', 'index'], outputs: ['one'] },
       { op: 'Mul', inputs: ['START', 'one'], outputs: ['start'] },
       { op: 'GreaterOrEqual', inputs: ['sum', 'limit'], outputs: ['done'] },
     ],
@@ -52,14 +56,14 @@ const signal = (name: string): string =>
      kind: CONTROL_SEQUENCE_${name} fp32_false_true: [ 0, 1 ] } }\n`;
 
 const configOf = (strategy: string, stepsMax: number, more = ''): string => `max_batch_size: 4
-${tensors('input', 'x', 'limit')} ${tensors('output', 'sum', 'steps', 'start')}
+${tensors('input', 'x', 'limit', 'fails')} ${tensors('output', 'sum', 'steps', 'start')}
 sequence_batching { iterative_sequence: true ${strategy} ${signal('START')} ${signal('READY')}
   ${state('before', 'sum')} ${state('steps_before', 'steps')} }
 ${parameter('serval.done_output', 'done')} ${parameter('serval.steps_max', String(stepsMax))} ${more}`;
 
-const bodyOf = (x: number, limit: number, rows = 1): string =>
+const bodyOf = (x: number, limit: number, rows = 1, fails = 0): string =>
   JSON.stringify({
-    inputs: Object.entries({ x, limit }).map(([name, value]) => ({
+    inputs: Object.entries({ x, limit, fails }).map(([name, value]) => ({
       ...{ name, datatype: 'FP32', shape: [rows, 1], data: Array<number>(rows).fill(value) },
     })),
   });
@@ -68,7 +72,7 @@ const requestOf = (model: string, id: string, x: number, limit: number): Buffer 
   encode(types, 'inference.ModelInferRequest', {
     model_name: model,
     id,
-    inputs: Object.entries({ x, limit }).map(([name, value]) => ({
+    inputs: Object.entries({ x, limit, fails: 0 }).map(([name, value]) => ({
       ...{ name, datatype: 'FP32', shape: [1, 1], contents: { fp32_contents: [value] } },
     })),
   });
@@ -160,9 +164,24 @@ describe('iterative sequences', () => {
     assert.deepEqual(await long, [900, 900, 0]);
   });
 
+  it('fail alone when one of their steps fails', async () => {
+    for (const model of ['direct', 'wide']) {
+      const all = Array.from({ length: 12 }, async (_, i) => {
+        const fails = i % 3 === 0 ? 5 + i : 0;
+        const answer = await infer(server, model, bodyOf(1, 20, 1, fails));
+        const text = answer.body.toString();
+        if (fails === 0) return assert.match(text, /"data":\[20(\.0)?\]/);
+        assert.equal(answer.status, 400, text);
+        return assert.match(text, /Gather|indices/);
+      });
+      await Promise.all(all);
+      await idle(model);
+    }
+  });
+
   it('work with generate, generate_stream and streams of gRPC', async () => {
     for (const verb of ['generate', 'generate_stream']) {
-      const body = JSON.stringify({ x: [[4]], limit: [[12]] });
+      const body = JSON.stringify({ x: [[4]], limit: [[12]], fails: [[0]] });
       const path = `/v2/models/oldest/${verb}`;
       const answer = await exchange(server.httpPort, 'POST', path, body);
       assert.equal(answer.status, 200, answer.body.toString());
@@ -197,7 +216,7 @@ describe('iterative sequences', () => {
     assert.deepEqual(await sum('oldest', 1, 100), [100, 100, 0]);
     const rows = await infer(server, 'oldest', bodyOf(1, 2, 2));
     assert.match(rows.body.toString(), /must specify batch-size 1/);
-    const v1 = await predict(server, 'oldest', '{"instances":[{"x":[1],"limit":[1]}]}');
+    const v1 = await predict(server, 'oldest', '{"instances":[{"x":[1],"limit":[1],"fails":[0]}]}');
     assert.match(v1.body.toString(), /its requests need the V2 protocol/);
   });
 

@@ -368,42 +368,46 @@ TEST_F(SequencesTest, GrpcHasTheSameParameters) {
 
 // A bit goes through four states, one per step, and ends the request after the fourth: a request is
 // a sequence. `bit` = 0: the request never ends. Clients send x and get: y (x again), start, id.
-ModelSpec iterative_spec(SequenceStrategy strategy, uint32_t steps_max = 10, int32_t bit = 1) {
+ModelSpec iterative_spec(SequenceStrategy strategy, uint32_t steps_max = 10, int32_t bit = 1,
+                         bool has_rows = true) {
+  const std::vector<int64_t> dims =
+      has_rows ? std::vector<int64_t>{-1, 1} : std::vector<int64_t>{1};
   ModelSpec spec = null_spec("seq", "echo", ExecMode::Auto);
   std::vector<TensorSpec>& inputs = spec.null_signature.inputs;
   std::vector<TensorSpec>& outputs = spec.null_signature.outputs;
-  inputs = {tensor_spec("x", DType::Fp32, {-1, 1})};
-  outputs = {tensor_spec("y", DType::Fp32, {-1, 1})};
+  inputs = {tensor_spec("x", DType::Fp32, dims)};
+  outputs = {tensor_spec("y", DType::Fp32, dims)};
   SequenceSpec& sequence = spec.sequence.emplace();
   for (int i = 0; i < 4; ++i) {
     const std::string at = std::to_string(i), before = std::to_string((i + 3) % 4);
-    inputs.push_back(tensor_spec("s" + at, DType::Int32, {-1, 1}));
-    outputs.push_back(tensor_spec("o" + at, DType::Int32, {-1, 1}));
+    inputs.push_back(tensor_spec("s" + at, DType::Int32, dims));
+    outputs.push_back(tensor_spec("o" + at, DType::Int32, dims));
     sequence.states.push_back(
         {"s" + at, "o" + before, DType::Int32, {1}, element(i == 0 ? bit : 0)});
   }
-  inputs.push_back(tensor_spec("START", DType::Bool, {-1, 1}));
-  outputs.push_back(tensor_spec("start", DType::Bool, {-1, 1}));
-  inputs.push_back(tensor_spec("ID", DType::Uint64, {-1, 1}));
-  outputs.push_back(tensor_spec("id", DType::Uint64, {-1, 1}));
+  inputs.push_back(tensor_spec("START", DType::Bool, dims));
+  outputs.push_back(tensor_spec("start", DType::Bool, dims));
+  inputs.push_back(tensor_spec("ID", DType::Uint64, dims));
+  outputs.push_back(tensor_spec("id", DType::Uint64, dims));
   sequence.controls = {{"START", fb::SequenceSignal::Start, DType::Bool, {0}, {1}},
                        {"ID", fb::SequenceSignal::Id, DType::Uint64, {}, {}}};
   sequence.strategy = strategy;
   sequence.slots = 3;
   sequence.done_output = "o3";
   sequence.steps_max = steps_max;
-  spec.batch_dim = true;
-  spec.batch.rows_max = 4;
+  spec.batch_dim = has_rows;
+  spec.batch.rows_max = has_rows ? 4 : 0;
   spec.outputs = {{"y", {}, {}, {}, false}};
   return spec;
 }
 
 TEST_F(SequencesTest, AnIterativeRequestRunsUntilItIsDone) {
-  for (const auto strategy : {SequenceStrategy::Direct, SequenceStrategy::Oldest}) {
-    const uint32_t handle = load(iterative_spec(strategy));
+  for (const bool has_rows : {true, false}) {
+    const uint32_t handle = load(iterative_spec(
+        has_rows ? SequenceStrategy::Oldest : SequenceStrategy::Direct, 10, 1, has_rows));
     EXPECT_EQ(model(handle).signatures()[0].outputs.size(), 3u) << "done and states are hidden";
     for (const std::string id : {"1", "2"}) {
-      const auto [code, body] = ask(handle, {"", false, false, 7});
+      const auto [code, body] = ask(handle, {"", false, false, 7}, has_rows ? "[1,1]" : "[1]");
       ASSERT_EQ(code, ErrorCode::Ok) << body;
       EXPECT_EQ(element_of(body, "y"), "7.0");
       EXPECT_EQ(element_of(body, "start"), "false") << "the last step is not the first one";
