@@ -149,8 +149,8 @@ export async function withLibraries(spec: ModelSpec, rules: LibraryRules): Promi
   };
   if (rules.allowed.length === 0) {
     refuse(
-      `the server loads no operator libraries, got ${echo(names[0] ?? '')}: start it with ` +
-        '--operator-libraries=DIR, the folder that contains them',
+      `no operator library is allowed, got ${echo(names[0] ?? '')}: allow the folder that ` +
+        'contains it with --operator-libraries=DIR',
     );
   }
   if (!rules.isIsolated) {

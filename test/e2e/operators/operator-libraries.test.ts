@@ -229,7 +229,7 @@ describe('operator libraries', { skip: noCompiler }, () => {
     const plain = await startServer(['--model-repository', repository, ...EXPLICIT]);
     try {
       const answer = await load(plain, 'Double');
-      assert.match(answer.body.toString(), /start it with --operator-libraries=DIR/);
+      assert.match(answer.body.toString(), /contains it with --operator-libraries=DIR/);
       const unnamed = await startServer([
         ...['--model-repository', repository, '--operator-libraries', libraries, ...EXPLICIT],
         '--isolate=in_server',
@@ -289,10 +289,17 @@ describe('operator libraries', { skip: noCompiler }, () => {
     await unload(server, 'Double');
   });
 
-  it('of a model that `serval check` loads', async () => {
-    const { code, stdout, stderr } = await runServal([
-      ...['check', join(repository, 'Double'), '--operator-libraries', libraries],
-    ]);
-    assert.equal(code, 0, stdout + stderr);
+  it('are loaded by `serval check` and `serval inspect`, with the same flag', async () => {
+    const path = join(repository, 'Double');
+    for (const command of ['check', 'inspect']) {
+      const { code, stdout, stderr } = await runServal([
+        ...[command, path, '--operator-libraries', libraries],
+      ]);
+      assert.equal(code, 0, stdout + stderr);
+      assert.match(stdout, /x\s+FP32/);
+      const without = await runServal([command, path]);
+      assert.notEqual(without.code, 0);
+      assert.match(without.stdout + without.stderr, /no operator library is allowed/);
+    }
   });
 });

@@ -60,10 +60,7 @@ test('real paths: of the version first, then the model, then the allowed folders
 
 test('refused: no flag, no process, no file, a folder, a file elsewhere', async () => {
   const cases: readonly (readonly [() => Promise<ModelSpec>, RegExp])[] = [
-    [
-      () => found(['a.so'], []),
-      /^model 'm': model_operations: the server loads no operator libraries/,
-    ],
+    [() => found(['a.so'], []), /^model 'm': model_operations: no operator library is allowed/],
     [
       () => found(['a.so'], [allowed], false),
       /isolation: process in its config.pbtxt, or --isolate=m$/,

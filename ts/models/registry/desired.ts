@@ -9,7 +9,7 @@ import {
   tensorRtOf,
 } from '../config/engine-settings.js';
 import { ensembleSteps, isEnsemble, type EnsembleStep } from '../config/ensembles/steps.js';
-import { libraryProblem, operatorLibraries } from '../config/files/operator-libraries.js';
+import { libraryProblem, librarySettings } from '../config/files/operator-libraries.js';
 import { isTrue } from '../config/parameters.js';
 import { read } from '../../protobuf/schema.js';
 import type { BatchingParameters } from '../../model/batching-parameters.js';
@@ -150,15 +150,9 @@ function specOf(model: FoundModel, found: FoundVersion, settings: SpecSettings):
     ...settings.model,
     ...batchingOf(model, found, settings),
     ...(config && { placement: placementOf(config) }),
-    ...librariesOf(model, found),
+    ...librarySettings(config, [found.folder, model.basePath]),
     ...(config && engineSettings(config, classLabels, settings.defaultMaxBatchSize, initialStates)),
   };
-}
-
-function librariesOf(model: FoundModel, found: FoundVersion): Partial<ModelSpec> {
-  const libraries = operatorLibraries(model.config.config);
-  if (libraries.length === 0) return {};
-  return { operatorLibraries: libraries, libraryFolders: [found.folder, model.basePath] };
 }
 
 /**

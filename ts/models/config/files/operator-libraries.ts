@@ -1,12 +1,22 @@
 // The libraries with custom operators that a Triton model configuration names (model_operations).
 // Control plane; pure: the engine's thread finds the files. Source: Triton's custom_operations.md.
 import { echo } from '../../../base/text.js';
+import type { ModelSpec } from '../../../model/engine-api.js';
 import { read } from '../../../protobuf/schema.js';
 import type { TritonConfig } from '../types.js';
 
 /** Their names in the configuration. */
 export function operatorLibraries(config: TritonConfig | undefined): readonly string[] {
   return read.texts(read.child(config, 'model_operations'), 'op_library_filename').map(String);
+}
+
+/** `folders`: of the version and of the model, where relative names are looked up first. */
+export function librarySettings(
+  config: TritonConfig | undefined,
+  folders: readonly string[],
+): Pick<ModelSpec, 'operatorLibraries' | 'libraryFolders'> {
+  const libraries = operatorLibraries(config);
+  return libraries.length === 0 ? {} : { operatorLibraries: libraries, libraryFolders: folders };
 }
 
 /** Why a model of this format cannot have the libraries; undefined if it can or has none. */
