@@ -2,7 +2,7 @@
 // which libraries with custom operators it may open, and how its deaths reach the log. Control
 // plane; the thread that made the engine.
 import { realpath, stat } from 'node:fs/promises';
-import { isAbsolute, resolve, sep } from 'node:path';
+import { dirname, isAbsolute, resolve, sep } from 'node:path';
 import { ErrorCode, ServalError } from '../base/errors.js';
 import { PINNED_POOL_BYTES_DEFAULT } from '../base/limits.js';
 import { echo } from '../base/text.js';
@@ -138,7 +138,7 @@ export interface LibraryRules {
  * Returns the spec with the real paths of its libraries. A relative name is looked up in the folder
  * of the model's version, the model's folder and the allowed folders, in this order. Errors:
  * InvalidArgument naming the model: it runs in the server, no folder is allowed, a file is
- * not found or outside of the allowed folders, links resolved.
+ * not found, outside of the allowed folders (links resolved), or writable by everyone.
  */
 export async function withLibraries(spec: ModelSpec, rules: LibraryRules): Promise<ModelSpec> {
   const { name, operatorLibraries: names = [], libraryFolders = [], ...rest } = spec;
@@ -176,9 +176,18 @@ export async function withLibraries(spec: ModelSpec, rules: LibraryRules): Promi
       );
     }
     if (!(await stat(path)).isFile()) refuse(`expected a file, got a folder: ${echo(library)}`);
+    if (await anyoneMayWrite(path)) {
+      refuse(`expected a file and a folder that not everyone may write, got ${echo(library)}`);
+    }
     operatorLibraries.push(path);
   }
   return { name, ...rest, operatorLibraries };
+}
+
+/** Whether the file, or the folder that it is in, has a mode that lets every user replace it. */
+async function anyoneMayWrite(path: string): Promise<boolean> {
+  const modes = await Promise.all([path, dirname(path)].map(async (one) => (await stat(one)).mode));
+  return modes.some((mode) => (mode & 0o002) !== 0);
 }
 
 /** The real path of the first file with this name. */

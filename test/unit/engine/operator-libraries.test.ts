@@ -1,6 +1,14 @@
 // Which libraries with custom operators a model may open: names, folders, links. Test time only.
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -84,6 +92,17 @@ test('refused: no flag, no process, no file, a folder, a file elsewhere', async 
       return true;
     });
   }
+});
+
+test('refused: a file that every user may replace', async () => {
+  const open = file('allowed', 'open.so');
+  chmodSync(open, 0o666);
+  await assert.rejects(found(['open.so']), /not everyone may write, got "open.so"/);
+  chmodSync(open, 0o664);
+  assert.deepEqual((await found(['open.so'])).operatorLibraries, [open]);
+  chmodSync(allowed ?? '', 0o1777);
+  await assert.rejects(found(['open.so']), /not everyone may write/);
+  chmodSync(allowed ?? '', 0o755);
 });
 
 test('a configuration names them, for ONNX models only', () => {
