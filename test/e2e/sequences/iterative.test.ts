@@ -9,6 +9,7 @@ import { decode, encode, messageTypes, RawClient } from '../../unit/protocols/ra
 import { ModelFolders } from '../support/model-folders.js';
 import { control, infer, metric, predict, put } from '../support/operating.js';
 import { until } from '../support/polling.js';
+import { findPython, runPythonSuite } from '../support/python-suites.js';
 import { exchange, jsonOf, RawConnection, requestBytes } from '../support/raw-http.js';
 import { startServer, type ServalProcess } from '../support/serval-process.js';
 
@@ -245,6 +246,15 @@ describe('iterative sequences', () => {
     const answer = await lost;
     assert.equal(answer.status, 503, answer.body.toString());
     assert.deepEqual(await sum('own_process', 1, 3), [3, 3, 0]);
+  });
+
+  it('work with tritonclient', async (context) => {
+    const { python, missing } = findPython();
+    if (missing !== '') {
+      context.skip(missing);
+      return;
+    }
+    await runPythonSuite(context, python, 'sequences.test_iterative', server);
   });
 
   it('end when their model is unloaded', async () => {
