@@ -71,6 +71,8 @@ struct ModelSpec {
   uint32_t turn_weight = 100;                // its share of the cores, relative to other models
   std::vector<RateResource> rate_resources;  // a run needs them while the rate limiter is on
   uint32_t rate_priority = 1;                // 1 = the most runs
+  // Absolute paths of libraries with custom operators; only a model's own process opens them.
+  std::vector<std::string> operator_libraries;
 };
 
 }  // namespace serval

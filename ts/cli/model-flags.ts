@@ -15,14 +15,14 @@ export const INSPECT_FLAGS: readonly FlagRow[] = [
     'false',
     'print JSON: an object, or a list for several models',
   ),
-  ...ofServe('onnxruntime-library', 'saved-model-tags', 'allow-random'),
+  ...ofServe('onnxruntime-library', 'operator-libraries', 'saved-model-tags', 'allow-random'),
 ];
 
 /** The flag of `serval check`, and those of `serve` that select models; all are accepted. */
 export const CHECK_FLAGS: readonly FlagRow[] = [
   flag('json', '', { kind: 'bool' }, 'false', 'print one JSON object'),
   ...ofServe('model-repository', 'model-config-file', 'model-base-path', 'model-name', 'config'),
-  ...ofServe('onnxruntime-library', 'saved-model-tags', 'allow-random'),
+  ...ofServe('onnxruntime-library', 'operator-libraries', 'saved-model-tags', 'allow-random'),
 ];
 
 export const IMPORT_FLAGS: readonly FlagRow[] = [

@@ -1,5 +1,6 @@
 // The flags of models: their sources, how they are loaded and unloaded, and how they run. Rows of
 // the table of settings. Control plane, start-up only. Data only.
+import { resolve } from 'node:path';
 import {
   MODEL_THREADS_MAX,
   JSON_DEPTH_MAX_DEFAULT,
@@ -18,6 +19,10 @@ const THREADS = { kind: 'int', min: 0, max: MODEL_THREADS_MAX } as const;
 /** The names of a list; none when it is not given. */
 const isolatedNames = ({ texts }: Written): readonly string[] =>
   texts.flatMap((list) => (list === '' ? [] : list.split(',')));
+
+/** Absolute paths; none when it is not given. */
+const folders = ({ texts, folder }: Written): readonly string[] =>
+  texts.filter((text) => text !== '').map((text) => resolve(folder, text));
 
 /** Flags of the sources of models and of loading and unloading. */
 export const MODEL_FLAGS = [
@@ -369,6 +374,15 @@ export const RUN_FLAGS = [
     5000,
     "how long a request waits while its model's process restarts; 0: it fails at once",
     { engine: 'isolateWaitMs' },
+  ),
+  setting(
+    'operatorLibraries',
+    'operator-libraries',
+    'DIR',
+    { kind: 'path-list' },
+    '',
+    'folder of libraries with custom operators that isolated models may load; may be repeated',
+    { read: folders, ofModels: true },
   ),
   setting(
     'model.intraOpThreads',

@@ -19,7 +19,7 @@ import type { ServalError } from '../base/errors.js';
 import { SHARED_REGIONS_MAX } from '../base/limits.js';
 import { readModelInfo, readStats, writeCallers, writeModelSpec, writeRoutes } from './flat.js';
 import type { NativeBinding } from './binding.js';
-import { Isolation } from './isolated.js';
+import { Isolation, withLibraries } from './isolated.js';
 import { openLink, type EngineOptions } from './open-link.js';
 import type { EngineLink } from './link.js';
 import { promised, PromiseTarget } from './promised.js';
@@ -43,15 +43,19 @@ class NativeControl implements EngineControl, PlaceControl, CallerControl {
   constructor(
     private readonly link: EngineLink,
     private readonly isolation: Isolation,
+    /** Folders that libraries with custom operators may be in. */
+    private readonly libraries: readonly string[],
   ) {}
 
   // async, so that the writer's errors become rejections too.
-  async load(spec: ModelSpec): Promise<LoadedModel> {
+  async load(given: ModelSpec): Promise<LoadedModel> {
+    const isIsolated = this.isolation.isolates(given);
+    const spec = await withLibraries(given, { allowed: this.libraries, isIsolated });
     const bytes = writeModelSpec(spec);
     const call = this.isolation.loadCall(spec, bytes);
     const loaded = await promised(this.link, call, readModelInfo);
     this.#handles.add(loaded.handle);
-    if (spec.ownFolder === undefined || !this.isolation.isolates(spec)) return loaded;
+    if (spec.ownFolder === undefined || !isIsolated) return loaded;
     this.#folders.set(loaded.handle, spec.ownFolder);
     return { ...loaded, keepsFolder: true };
   }
@@ -218,7 +222,7 @@ export function createEngine(options: EngineOptions): Promise<Engine> {
   shared.holders += 1;
   const { link } = shared;
   const isolation = new Isolation(link, options);
-  const control = new NativeControl(link, isolation);
+  const control = new NativeControl(link, isolation, options.operatorLibraries ?? []);
   let isOpen = true;
   const close = (): void => {
     if (!isOpen || shared === undefined) return;

@@ -1,7 +1,11 @@
 // Models whose sessions run in separate processes: which they are, how such a process is started,
-// and how its deaths reach the log. Control plane; the thread that made the engine.
+// which libraries with custom operators it may open, and how its deaths reach the log. Control
+// plane; the thread that made the engine.
+import { realpath, stat } from 'node:fs/promises';
+import { dirname, isAbsolute, resolve, sep } from 'node:path';
 import { ErrorCode, ServalError } from '../base/errors.js';
 import { PINNED_POOL_BYTES_DEFAULT } from '../base/limits.js';
+import { echo } from '../base/text.js';
 import type { ModelSpec } from '../model/engine-api.js';
 import { addonPath, onnxruntimeLibrary, type NativeBinding } from './binding.js';
 import type { EngineLink } from './link.js';
@@ -122,6 +126,90 @@ export function isolationGroup(
   const onGpu = spec.providers?.some(({ name }) => GPU_PROVIDERS.includes(name)) ?? false;
   return onGpu ? DEVICE_GROUP : undefined;
 }
+
+export interface LibraryRules {
+  /** Absolute folders, from --operator-libraries. */
+  readonly allowed: readonly string[];
+  /** Whether the model runs in its own process. */
+  readonly isIsolated: boolean;
+}
+
+/**
+ * Returns the spec with the real paths of its libraries. A relative name is looked up in the folder
+ * of the model's version, the model's folder and the allowed folders, in this order. Errors:
+ * InvalidArgument naming the model: it runs in the server, no folder is allowed, a file is
+ * not found, outside of the allowed folders (links resolved), or writable by everyone.
+ */
+export async function withLibraries(spec: ModelSpec, rules: LibraryRules): Promise<ModelSpec> {
+  const { name, operatorLibraries: names = [], libraryFolders = [], ...rest } = spec;
+  if (names.length === 0) return { name, ...rest };
+  const refuse = (text: string): never => {
+    const message = `model '${name}': model_operations: ${text}`;
+    throw new ServalError(ErrorCode.InvalidArgument, message);
+  };
+  if (rules.allowed.length === 0) {
+    refuse(
+      `no operator library is allowed, got ${echo(names[0] ?? '')}: allow the folder that ` +
+        'contains it with --operator-libraries=DIR',
+    );
+  }
+  if (!rules.isIsolated) {
+    refuse(
+      'expected the model to be isolated, since its operator libraries are foreign code: set the parameter ' +
+        `isolation: process in its config.pbtxt, or --isolate=${name}`,
+    );
+  }
+  const allowed = await Promise.all(rules.allowed.map((folder) => realOf(folder)));
+  const operatorLibraries: string[] = [];
+  for (const library of names) {
+    const path = await findLibrary(library, [...libraryFolders, ...rules.allowed]);
+    if (path === undefined) {
+      return refuse(
+        `no such file: ${echo(library)}; expected an absolute path, or a file in the folder of ` +
+          'the version, of the model, or of --operator-libraries',
+      );
+    }
+    if (!allowed.some((folder) => folder !== undefined && path.startsWith(withEnd(folder)))) {
+      refuse(
+        `${echo(library)} is outside of the folders of --operator-libraries (links are followed); ` +
+          'move it there, or add its folder',
+      );
+    }
+    if (!(await stat(path)).isFile()) refuse(`expected a file, got a folder: ${echo(library)}`);
+    if (await anyoneMayWrite(path)) {
+      refuse(`expected a file and a folder that not everyone may write, got ${echo(library)}`);
+    }
+    operatorLibraries.push(path);
+  }
+  return { name, ...rest, operatorLibraries };
+}
+
+/** Whether the file, or the folder that it is in, has a mode that lets every user replace it. */
+async function anyoneMayWrite(path: string): Promise<boolean> {
+  const modes = await Promise.all([path, dirname(path)].map(async (one) => (await stat(one)).mode));
+  return modes.some((mode) => (mode & 0o002) !== 0);
+}
+
+/** The real path of the first file with this name. */
+async function findLibrary(name: string, folders: readonly string[]): Promise<string | undefined> {
+  if (name === '' || name.includes('\0')) return undefined;
+  const places = isAbsolute(name) ? [name] : folders.map((folder) => resolve(folder, name));
+  for (const place of places) {
+    const found = await realOf(place);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+async function realOf(path: string): Promise<string | undefined> {
+  try {
+    return await realpath(path);
+  } catch {
+    return undefined;
+  }
+}
+
+const withEnd = (folder: string): string => (folder.endsWith(sep) ? folder : folder + sep);
 
 /** Arguments of the process, separated by NUL. */
 function commandOf(options: IsolationOptions): Buffer {

@@ -10,6 +10,8 @@ export interface EngineOptions extends AttachOptions {
   readonly isolate?: readonly string[] | undefined;
   /** Whether models on GPUs run in their own processes by default; default false. */
   readonly isolatesGpus?: boolean | undefined;
+  /** Folders that libraries with custom operators may be in; default none. */
+  readonly operatorLibraries?: readonly string[] | undefined;
   /** One word that all threads share: 1 where the trace context of callers counts. */
   readonly tracing?: SharedArrayBuffer | undefined;
 }
@@ -21,7 +23,8 @@ export function openLink(options: EngineOptions): EngineLink {
   // ONNX Runtime reports usage to its maker by default (1.30). The backend turns that off too; the
   // variable is set here because changing the environment is safe only before threads run.
   process.env['ORT_DISABLE_TELEMETRY'] ??= '1';
-  const { tracing, isolate: _isolate, isolatesGpus: _isolatesGpus, ...rest } = options;
+  const { tracing, isolate: _isolate, isolatesGpus: _isolatesGpus, ...others } = options;
+  const { operatorLibraries: _libraries, ...rest } = others;
   const attach: AttachOptions = {
     ...rest,
     onnxruntimeLibrary: onnxruntimeLibrary(options.onnxruntimeLibrary),

@@ -108,12 +108,13 @@ export function importingControl(
 }
 
 export function engineOptions(config: Config): EngineOptions {
-  const { bodyBytesMax, memoryLimitBytes } = config;
+  const { bodyBytesMax, memoryLimitBytes, operatorLibraries } = config;
   return {
     ...engineSettings(config),
     inflatedBytesMax: Math.min(bodyBytesMax, INFLATED_BYTES_MAX),
     restTimeoutUs: 0,
     keepsProcess: false,
+    operatorLibraries,
     ...(memoryLimitBytes > 0 && { memoryLimitBytes }),
   };
 }

@@ -131,6 +131,8 @@ export interface ModelSpec extends engine.ModelSpec {
   readonly placement?: Placement;
   /** The file at `path` is a TensorRT engine; resolved before the engine gets the spec. */
   readonly tensorRt?: TensorRtSpec;
+  /** Folders where operatorLibraries are looked up; resolved before the engine gets the spec. */
+  readonly libraryFolders?: readonly string[];
   /** Created for this load, including the target of `path`: see LoadedModel.keepsFolder. */
   readonly ownFolder?: string;
 }

@@ -232,6 +232,7 @@ function engineOptions(config: Config) {
     unloadMsMax: config.drainSeconds * 1000,
     isolate: config.isolate,
     isolatesGpus: true,
+    operatorLibraries: config.operatorLibraries,
   } satisfies EngineOptions;
 }
 

@@ -94,6 +94,7 @@ void isolate(ModelSpec& spec, const Isolation& isolation, std::span<const uint8_
   spec.weights.clear();
   spec.weight_files.clear();
   spec.states.clear();
+  spec.operator_libraries.clear();  // the process opens them
   spec.session_config.clear();
   spec.session_config.emplace_back(
       kBytes, std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));

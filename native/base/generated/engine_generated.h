@@ -2062,7 +2062,9 @@ struct SequenceSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_SLOTS = 8,
     VT_ROWS_MIN = 10,
     VT_CONTROLS = 12,
-    VT_STATES = 14
+    VT_STATES = 14,
+    VT_DONE_OUTPUT = 16,
+    VT_STEPS_MAX = 18
   };
   serval::fb::SequenceStrategy strategy() const {
     return static_cast<serval::fb::SequenceStrategy>(GetField<uint8_t>(VT_STRATEGY, 0));
@@ -2082,6 +2084,12 @@ struct SequenceSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const flatbuffers::Vector<flatbuffers::Offset<serval::fb::SequenceState>> *states() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<serval::fb::SequenceState>> *>(VT_STATES);
   }
+  const flatbuffers::String *done_output() const {
+    return GetPointer<const flatbuffers::String *>(VT_DONE_OUTPUT);
+  }
+  uint32_t steps_max() const {
+    return GetField<uint32_t>(VT_STEPS_MAX, 0);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint8_t>(verifier, VT_STRATEGY, 1) &&
@@ -2094,6 +2102,9 @@ struct SequenceSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyOffset(verifier, VT_STATES) &&
            verifier.VerifyVector(states()) &&
            verifier.VerifyVectorOfTables(states()) &&
+           VerifyOffset(verifier, VT_DONE_OUTPUT) &&
+           verifier.VerifyString(done_output()) &&
+           VerifyField<uint32_t>(verifier, VT_STEPS_MAX, 4) &&
            verifier.EndTable();
   }
 };
@@ -2120,6 +2131,12 @@ struct SequenceSpecBuilder {
   void add_states(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::SequenceState>>> states) {
     fbb_.AddOffset(SequenceSpec::VT_STATES, states);
   }
+  void add_done_output(flatbuffers::Offset<flatbuffers::String> done_output) {
+    fbb_.AddOffset(SequenceSpec::VT_DONE_OUTPUT, done_output);
+  }
+  void add_steps_max(uint32_t steps_max) {
+    fbb_.AddElement<uint32_t>(SequenceSpec::VT_STEPS_MAX, steps_max, 0);
+  }
   explicit SequenceSpecBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -2138,9 +2155,13 @@ inline flatbuffers::Offset<SequenceSpec> CreateSequenceSpec(
     uint32_t slots = 0,
     uint32_t rows_min = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::SequenceControl>>> controls = 0,
-    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::SequenceState>>> states = 0) {
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::SequenceState>>> states = 0,
+    flatbuffers::Offset<flatbuffers::String> done_output = 0,
+    uint32_t steps_max = 0) {
   SequenceSpecBuilder builder_(_fbb);
   builder_.add_idle_us(idle_us);
+  builder_.add_steps_max(steps_max);
+  builder_.add_done_output(done_output);
   builder_.add_states(states);
   builder_.add_controls(controls);
   builder_.add_rows_min(rows_min);
@@ -2156,9 +2177,12 @@ inline flatbuffers::Offset<SequenceSpec> CreateSequenceSpecDirect(
     uint32_t slots = 0,
     uint32_t rows_min = 0,
     const std::vector<flatbuffers::Offset<serval::fb::SequenceControl>> *controls = nullptr,
-    const std::vector<flatbuffers::Offset<serval::fb::SequenceState>> *states = nullptr) {
+    const std::vector<flatbuffers::Offset<serval::fb::SequenceState>> *states = nullptr,
+    const char *done_output = nullptr,
+    uint32_t steps_max = 0) {
   auto controls__ = controls ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::SequenceControl>>(*controls) : 0;
   auto states__ = states ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::SequenceState>>(*states) : 0;
+  auto done_output__ = done_output ? _fbb.CreateString(done_output) : 0;
   return serval::fb::CreateSequenceSpec(
       _fbb,
       strategy,
@@ -2166,7 +2190,9 @@ inline flatbuffers::Offset<SequenceSpec> CreateSequenceSpecDirect(
       slots,
       rows_min,
       controls__,
-      states__);
+      states__,
+      done_output__,
+      steps_max);
 }
 
 struct LimitSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
@@ -2497,7 +2523,8 @@ struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_BATCH_OUTPUTS = 86,
     VT_TURN_WEIGHT = 88,
     VT_RATE_RESOURCES = 90,
-    VT_RATE_PRIORITY = 92
+    VT_RATE_PRIORITY = 92,
+    VT_OPERATOR_LIBRARIES = 94
   };
   const flatbuffers::String *name() const {
     return GetPointer<const flatbuffers::String *>(VT_NAME);
@@ -2634,6 +2661,9 @@ struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   uint32_t rate_priority() const {
     return GetField<uint32_t>(VT_RATE_PRIORITY, 1);
   }
+  const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *operator_libraries() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *>(VT_OPERATOR_LIBRARIES);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyOffsetRequired(verifier, VT_NAME) &&
@@ -2720,6 +2750,9 @@ struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            verifier.VerifyVector(rate_resources()) &&
            verifier.VerifyVectorOfTables(rate_resources()) &&
            VerifyField<uint32_t>(verifier, VT_RATE_PRIORITY, 4) &&
+           VerifyOffset(verifier, VT_OPERATOR_LIBRARIES) &&
+           verifier.VerifyVector(operator_libraries()) &&
+           verifier.VerifyVectorOfStrings(operator_libraries()) &&
            verifier.EndTable();
   }
 };
@@ -2863,6 +2896,9 @@ struct ModelSpecBuilder {
   void add_rate_priority(uint32_t rate_priority) {
     fbb_.AddElement<uint32_t>(ModelSpec::VT_RATE_PRIORITY, rate_priority, 1);
   }
+  void add_operator_libraries(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> operator_libraries) {
+    fbb_.AddOffset(ModelSpec::VT_OPERATOR_LIBRARIES, operator_libraries);
+  }
   explicit ModelSpecBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -2922,10 +2958,12 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpec(
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::BatchOutput>>> batch_outputs = 0,
     uint32_t turn_weight = 100,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::RateResource>>> rate_resources = 0,
-    uint32_t rate_priority = 1) {
+    uint32_t rate_priority = 1,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> operator_libraries = 0) {
   ModelSpecBuilder builder_(_fbb);
   builder_.add_null_delay_us(null_delay_us);
   builder_.add_version(version);
+  builder_.add_operator_libraries(operator_libraries);
   builder_.add_rate_priority(rate_priority);
   builder_.add_rate_resources(rate_resources);
   builder_.add_turn_weight(turn_weight);
@@ -3018,7 +3056,8 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpecDirect(
     const std::vector<flatbuffers::Offset<serval::fb::BatchOutput>> *batch_outputs = nullptr,
     uint32_t turn_weight = 100,
     const std::vector<flatbuffers::Offset<serval::fb::RateResource>> *rate_resources = nullptr,
-    uint32_t rate_priority = 1) {
+    uint32_t rate_priority = 1,
+    const std::vector<flatbuffers::Offset<flatbuffers::String>> *operator_libraries = nullptr) {
   auto name__ = name ? _fbb.CreateString(name) : 0;
   auto backend__ = backend ? _fbb.CreateString(backend) : 0;
   auto path__ = path ? _fbb.CreateString(path) : 0;
@@ -3039,6 +3078,7 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpecDirect(
   auto batch_inputs__ = batch_inputs ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::BatchInput>>(*batch_inputs) : 0;
   auto batch_outputs__ = batch_outputs ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::BatchOutput>>(*batch_outputs) : 0;
   auto rate_resources__ = rate_resources ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::RateResource>>(*rate_resources) : 0;
+  auto operator_libraries__ = operator_libraries ? _fbb.CreateVector<flatbuffers::Offset<flatbuffers::String>>(*operator_libraries) : 0;
   return serval::fb::CreateModelSpec(
       _fbb,
       name__,
@@ -3085,7 +3125,8 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpecDirect(
       batch_outputs__,
       turn_weight,
       rate_resources__,
-      rate_priority);
+      rate_priority,
+      operator_libraries__);
 }
 
 struct ProviderNodes FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {

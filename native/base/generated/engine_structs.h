@@ -232,6 +232,8 @@ struct SequenceSpec {
   uint32_t rows_min = 0;  // Direct: a batch of fewer rows waits for batch.delay_us
   std::vector<SequenceControl> controls;
   std::vector<SequenceState> states;
+  std::string done_output;  // Iterative: a request is a sequence of its own, whose steps repeat until this output is true. "" = not iterative
+  uint32_t steps_max = 0;  // a request that is not done after as many steps fails
 };
 
 template <typename Table, typename Visit>
@@ -242,6 +244,8 @@ void each_member(const Table& from, SequenceSpec& to, Visit visit) {
   visit(from.rows_min(), to.rows_min);
   visit(from.controls(), to.controls);
   visit(from.states(), to.states);
+  visit(from.done_output(), to.done_output);
+  visit(from.steps_max(), to.steps_max);
 }
 
 // Limits of the requests of a model, or of a caller; 0 = none. Rates: a burst is one second's worth, at least 1.

@@ -186,6 +186,11 @@ Result<std::vector<std::shared_ptr<BackendModel>>> Engine::load_replicas(const M
     return invalid_argument("unknown backend '" + spec.backend +
                             "', expected 'onnxruntime', 'tabular', 'ensemble' or 'null'");
   }
+  if (!spec.operator_libraries.empty()) {
+    return invalid_argument("model '" + spec.name +
+                            "' has operator libraries, which are foreign code: expected it in an "
+                            "isolated process, got it in the server");
+  }
   const size_t count = std::max<size_t>(1, spec.devices.size());
   for (size_t i = 0; i < count; ++i) {
     ModelSpec one = spec;

@@ -79,6 +79,9 @@ Result<std::shared_ptr<SequenceModel>> SequenceModel::make(const ModelSpec& spec
   for (const SequenceState& state : spec.sequence->states) {
     if (Status bound = model->bind_state(state); !bound.ok()) return std::move(bound.error());
   }
+  if (Status bound = model->bind_done(spec.sequence->done_output); !bound.ok()) {
+    return std::move(bound.error());
+  }
   if (Status hidden = model->hide_outputs(spec); !hidden.ok()) return std::move(hidden.error());
   std::vector<TensorSpec>& inputs = info.signatures[0].inputs;
   size_t at = 0;
@@ -191,15 +194,41 @@ Status SequenceModel::read_initial(const SequenceState& from, const TensorSpec& 
   return {};
 }
 
-// Outputs of states are returned only if the configuration lists them.
+Status SequenceModel::bind_done(const std::string& name) {
+  if (name.empty()) return {};
+  const Signature& signature = info_.signatures[0];
+  const int found = signature.find_output(name);
+  if (found < 0) return wrong("serval.done_output: the model has no output '" + name + "'");
+  const DType dtype = signature.outputs[static_cast<size_t>(found)].dtype;
+  if (dtype != DType::Bool && dtype != DType::Int32 && dtype != DType::Int64) {
+    return wrong("serval.done_output: expected an output of BOOL, INT32 or INT64, '" + name +
+                 "' has " + datatype_text(dtype));
+  }
+  done_output_ = static_cast<uint32_t>(found);
+  return {};
+}
+
+Result<bool> SequenceModel::is_done(const TensorView& done) const {
+  if (done.shape.elements().value_or(0) != 1 || done.bytes != dtype_bytes(done.dtype)) {
+    return make_error(ErrorCode::BackendFailed,
+                      "the model failed: its output of serval.done_output: expected one element " +
+                          std::string(has_rows_ ? "for each row" : "in all") + ", got shape " +
+                          done.shape.to_string());
+  }
+  return std::any_of(done.data, done.data + done.bytes, [](uint8_t byte) { return byte != 0; });
+}
+
+// Outputs of states, and the one that says whether a request is done, are returned only if the
+// configuration lists them.
 Status SequenceModel::hide_outputs(const ModelSpec& spec) {
   std::vector<TensorSpec>& outputs = info_.signatures[0].outputs;
   std::vector<TensorSpec> visible;
   for (uint32_t i = 0; i < outputs.size(); ++i) {
-    const bool is_state = std::ranges::find(state_outputs_, i) != state_outputs_.end();
+    const bool is_own =
+        i == done_output_ || std::ranges::find(state_outputs_, i) != state_outputs_.end();
     const bool listed = std::ranges::any_of(
         spec.outputs, [&](const TensorOverride& one) { return one.name == outputs[i].name; });
-    if (is_state && !listed) continue;
+    if (is_own && !listed) continue;
     outputs_.push_back(i);
     visible.push_back(std::move(outputs[i]));
   }

@@ -67,6 +67,12 @@ class SequenceModel final : public BackendModel {
   // The model's own outputs: of a visible one, and of the states.
   uint32_t output_of(uint32_t visible) const { return outputs_[visible]; }
   std::span<const uint32_t> state_outputs() const { return state_outputs_; }
+  // The model's own output that is true after the last step of a request; kNoOutput: a request has
+  // one step.
+  static constexpr uint32_t kNoOutput = UINT32_MAX;
+  uint32_t done_output() const { return done_output_; }
+  // Whether `done`, one row of that output, is true. Errors: backend_failed: not one element.
+  Result<bool> is_done(const TensorView& done) const;
   bool has_rows() const { return has_rows_; }  // whether the first dim of all tensors is the batch
   // Runs the model with all its inputs. outputs()[i] of the scratch belongs to output_indices[i].
   Status run_whole(std::span<const TensorView> inputs, std::span<const uint32_t> output_indices,
@@ -84,6 +90,7 @@ class SequenceModel final : public BackendModel {
   Status bind_control(const SequenceControl& from);
   Status bind_state(const SequenceState& from);
   Status read_initial(const SequenceState& from, const TensorSpec& input);
+  Status bind_done(const std::string& name);
   Status hide_outputs(const ModelSpec& spec);
 
   const std::string name_;
@@ -93,7 +100,8 @@ class SequenceModel final : public BackendModel {
   std::vector<Control> controls_;
   std::vector<TensorView> initial_;      // of each state, one row
   std::vector<uint32_t> state_outputs_;  // of each state
-  std::vector<uint32_t> outputs_;        // of each visible output
+  uint32_t done_output_ = kNoOutput;
+  std::vector<uint32_t> outputs_;  // of each visible output
   // Per input of the model: the number of a hidden one (controls, then states), or kVisible.
   static constexpr uint32_t kVisible = UINT32_MAX;
   std::vector<uint32_t> hidden_;

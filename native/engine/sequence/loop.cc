@@ -76,6 +76,7 @@ SequenceLoop::SequenceLoop(Model& model, SequenceRules rules)
     : model_(model),
       shape_(model_of(model.replica(0))),
       is_direct_(rules.strategy == SequenceStrategy::Direct),
+      is_iterative_(shape_.done_output() != SequenceModel::kNoOutput),
       scheduler_(std::move(rules)),
       delivery_(model.spec().batch.preserve_ordering) {}
 
@@ -130,9 +131,14 @@ std::span<const TensorView> SequenceLoop::states_of(const Member& member) const 
   return member.start || state == nullptr ? shape_.initial_states() : state->outputs();
 }
 
-// Reads the parameters of the request's sequence.
+// Reads the parameters of the request's sequence; an iterative one has none of them.
 Status SequenceLoop::read_sequence(Member& member, SequenceId& id) const {
   using Id = SequenceParameters::Id;
+  const std::string of_model = "inference request to model '" + model_.spec().name + "' ";
+  if (is_iterative_) {
+    member.start = member.end = true;
+    return check_row(member, of_model);
+  }
   const SequenceParameters& from = member.decoded.sequence;
   if (from.id == Id::Wrong) {
     return invalid_argument(
@@ -143,7 +149,6 @@ Status SequenceLoop::read_sequence(Member& member, SequenceId& id) const {
                             (from.wrong_start ? "sequence_start" : "sequence_end") +
                             "': expected true or false");
   }
-  const std::string of_model = "inference request to model '" + model_.spec().name + "' ";
   if (from.id == Id::None) {
     return invalid_argument(of_model +
                             "must specify a non-zero or non-empty correlation ID: the model has "
@@ -158,6 +163,14 @@ Status SequenceLoop::read_sequence(Member& member, SequenceId& id) const {
   id.number = id.is_text ? 0 : from.number;
   id.text = from.text;
   if (Status fits = shape_.check_id(id); !fits.ok()) return fits;
+  if (Status fits = check_row(member, of_model); !fits.ok()) return fits;
+  member.start = from.start;
+  member.end = from.end;
+  return {};
+}
+
+// Whether the request has one row.
+Status SequenceLoop::check_row(const Member& member, const std::string& of_model) const {
   const uint32_t rows = model_.rows_of(member.decoded.inputs);
   const bool same = std::ranges::all_of(member.decoded.inputs, [&](const TensorView& input) {
     return !shape_.has_rows() || input.dtype == DType::Invalid ||
@@ -169,8 +182,6 @@ Status SequenceLoop::read_sequence(Member& member, SequenceId& id) const {
                             "of " +
                             std::to_string(rows));
   }
-  member.start = from.start;
-  member.end = from.end;
   return {};
 }
 
@@ -180,15 +191,17 @@ Status SequenceLoop::accept(Member& member) {
   Request& request = *member.request;
   if (!is_v2_request(request)) {
     return make_error(ErrorCode::Unimplemented,
-                      "model '" + model_.spec().name +
-                          "' has sequences: its requests need the parameter sequence_id of the V2 "
-                          "protocol (REST, gRPC)");
+                      "model '" + model_.spec().name + "' has sequences: its requests need " +
+                          (is_iterative_ ? "" : "the parameter sequence_id of ") +
+                          "the V2 protocol (REST, gRPC)");
   }
   const ServeInput input = input_of(request, &request.cancel);
   Status decoded =
       decode_request(input, model_, request.home->settings(), member.arena, member.decoded);
   if (!decoded.ok()) return decoded;
-  member.times.rows = 1;
+  member.times = {};
+  member.steps = 0;
+  member.repeats = false;
   SequenceId id;
   if (Status read = read_sequence(member, id); !read.ok()) return read;
   member.output_indices.clear();
@@ -198,6 +211,10 @@ Status SequenceLoop::accept(Member& member) {
   member.times.input_ns = watch.elapsed_ns();
   member.arrived_ns = now_ns();
   std::lock_guard lock(mutex_);
+  if (is_iterative_) {
+    id.number = ++last_id_;
+    id.text = std::to_string(id.number);
+  }
   if (scheduler_.waiting_requests() >= model_.queue().limit_of(0)) {
     scheduler_.skip(id, member.arrived_ns);
     return not_taken(model_, request, false);
@@ -220,7 +237,7 @@ Status SequenceLoop::accept(Member& member) {
 void SequenceLoop::skip(Member& member) {
   const Request& request = *member.request;
   SequenceId id;
-  if (!is_v2_request(request)) return;
+  if (!is_v2_request(request) || is_iterative_) return;
   const ServeInput input = input_of(request, nullptr);
   if (!decode_request(input, model_, request.home->settings(), member.arena, member.decoded).ok() ||
       !read_sequence(member, id).ok()) {
@@ -370,8 +387,16 @@ void SequenceLoop::settle(Batch& batch) {
   {
     std::lock_guard lock(mutex_);
     const uint64_t now = now_ns();
-    for (Member* member : batch.members) {
-      if (member != nullptr) scheduler_.done(*member, member->ok, now, batch.dropped);
+    for (Member*& member : batch.members) {
+      if (member == nullptr) continue;
+      if (!member->repeats) {
+        scheduler_.done(*member, member->ok, now, batch.dropped);
+        continue;
+      }
+      const uint64_t deadline_ns = member->request->deadline_ns;
+      sweep_ns_ = std::min({sweep_ns_, deadline_ns == 0 ? kNever : deadline_ns, now + kSweepNs});
+      scheduler_.repeat(*member);
+      member = nullptr;  // another instance may run it from here on
     }
     drop(batch.dropped, false, batch.finished);
     give_ended();

@@ -47,6 +47,8 @@ class SequenceLoop final : public RequestLoop {
     std::vector<TensorView> outputs;
     uint64_t queue_ns = 0;
     ServeTimes times;
+    uint32_t steps = 0;    // that have run
+    bool repeats = false;  // it runs again
     bool ok = false;
   };
   // The working memory of one instance.
@@ -69,6 +71,7 @@ class SequenceLoop final : public RequestLoop {
   void admit(Request* request, std::vector<Request*>& finished);
   Status accept(Member& member);
   Status read_sequence(Member& member, SequenceId& id) const;
+  Status check_row(const Member& member, const std::string& of_model) const;
   void skip(Member& member);
   void publish_counts();
   void sweep(uint64_t now, bool closing, std::vector<Request*>& finished);
@@ -88,6 +91,8 @@ class SequenceLoop final : public RequestLoop {
   void fail(Batch& batch, const Error& error);
   Status take_outputs(Batch& batch, Member& member, std::span<const TensorView> outputs,
                       uint32_t row, bool sliced);
+  Status count_step(Member& member, const TensorView& done) const;
+  void end_step(Member& member, Status status, std::vector<Request*>& finished);
   void finish(Member& member, Status status, std::vector<Request*>& finished);
   void settle(Batch& batch);
   static SequenceModel& model_of(Replica& replica) {
@@ -99,6 +104,7 @@ class SequenceLoop final : public RequestLoop {
   Model& model_;
   const SequenceModel& shape_;  // of the first session; all are alike
   const bool is_direct_;
+  const bool is_iterative_;  // a request is a sequence of steps
   std::mutex leader_mutex_;
   std::vector<Request*> taken_, late_;  // guarded by leader_mutex_: scratch
   uint64_t number_ = 0;                 // guarded by leader_mutex_
@@ -108,6 +114,7 @@ class SequenceLoop final : public RequestLoop {
   std::vector<SequenceEntry*> all_;      // guarded by mutex_: scratch
   std::vector<Member*> ended_;           // guarded by mutex_: scratch
   uint64_t sweep_ns_ = 0;                // guarded by mutex_: when to look for ended requests
+  uint64_t last_id_ = 0;                 // guarded by mutex_: of an iterative request
   std::atomic<size_t> active_{0}, backlog_{0}, requests_{0};
   std::atomic<bool> retiring_{false};
   std::mutex pool_mutex_;

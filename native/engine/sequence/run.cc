@@ -25,7 +25,9 @@ InputPlaces* places_for(Replica& replica, BackendScratch& scratch) {
 
 // Sets the inputs of a member.
 void SequenceLoop::begin_member(Member& member) const {
-  shape_.set_controls({true, member.start, member.end, &member.sequence->id}, member.row);
+  // Which step is the last one is known after it.
+  const bool ends = member.end && !is_iterative_;
+  shape_.set_controls({true, member.start, ends, &member.sequence->id}, member.row);
   shape_.set_states(states_of(member), member.row);
   shape_.arrange(member.decoded.inputs, member.row.views, member.inputs);
 }
@@ -34,6 +36,9 @@ void SequenceLoop::begin_member(Member& member) const {
 void SequenceLoop::want_outputs(Batch& batch, std::span<Member* const> members) const {
   const std::span<const uint32_t> states = shape_.state_outputs();
   batch.wanted.assign(states.begin(), states.end());
+  if (is_iterative_ && std::ranges::find(states, shape_.done_output()) == states.end()) {
+    batch.wanted.push_back(shape_.done_output());
+  }
   for (const Member* member : members) {
     if (member == nullptr) continue;
     for (const uint32_t visible : member->output_indices) {
@@ -58,15 +63,44 @@ Status SequenceLoop::run_backend(Batch& batch, Member& like, std::span<const Ten
   return ended_error(model_, cancel->cause());
 }
 
-// Keeps the new states of a row and encodes its outputs. `sliced`: the outputs have several rows.
+// Counts a step of an iterative request, which repeats unless `done` is true. Errors:
+// backend_failed: it was the last step that is allowed.
+Status SequenceLoop::count_step(Member& member, const TensorView& done) const {
+  const Result<bool> is_done = shape_.is_done(done);
+  if (!is_done.ok()) return is_done.error();
+  member.repeats = !is_done.value();
+  ++member.steps;
+  const SequenceSpec& spec = *model_.spec().sequence;
+  const uint32_t most = std::max(1u, spec.steps_max);
+  if (!member.repeats || member.steps < most) return {};
+  return make_error(ErrorCode::BackendFailed,
+                    "model '" + model_.spec().name + "': the request is not done after " +
+                        std::to_string(most) + " steps, the most that serval.steps_max allows: '" +
+                        spec.done_output + "' is false");
+}
+
+// Ends a step; answers the request unless it repeats.
+void SequenceLoop::end_step(Member& member, Status status, std::vector<Request*>& finished) {
+  member.ok = status.ok();
+  member.repeats = member.repeats && member.ok;
+  if (!member.repeats) finish(member, std::move(status), finished);
+}
+
+// Keeps the new states of a row and encodes its outputs unless its request repeats. `sliced`: the
+// outputs have several rows.
 Status SequenceLoop::take_outputs(Batch& batch, Member& member, std::span<const TensorView> outputs,
                                   uint32_t row, bool sliced) {
   const auto row_of = [&](size_t at) {
     return sliced ? slice_rows(outputs[at], row, 1) : outputs[at];
   };
   const size_t states = shape_.state_outputs().size();
+  if (is_iterative_) {
+    const auto done = std::ranges::find(batch.wanted, shape_.done_output());
+    Status counted = count_step(member, row_of(static_cast<size_t>(done - batch.wanted.begin())));
+    if (!counted.ok()) return counted;
+  }
   std::shared_ptr<const CachedOutputs> kept;
-  if (states != 0 && !member.end) {
+  if (states != 0 && (!member.end || member.repeats)) {
     batch.states.clear();
     for (size_t i = 0; i < states; ++i) batch.states.push_back(row_of(i));
     kept = CachedOutputs::copy(batch.states, *model_.services().budget);
@@ -74,6 +108,10 @@ Status SequenceLoop::take_outputs(Batch& batch, Member& member, std::span<const 
       return make_error(ErrorCode::MemoryFull, "model '" + model_.spec().name +
                                                    "': no memory for the state of the sequence");
     }
+  }
+  if (member.repeats) {
+    member.sequence->state = std::move(kept);
+    return {};
   }
   member.outputs.clear();
   for (const uint32_t visible : member.output_indices) {
@@ -127,11 +165,10 @@ bool SequenceLoop::run_together(Batch& batch, Replica& replica) {
       if (cancel.cancelled()) return ended_error(model_, cancel.cause());
       return take_outputs(batch, *member, scratch->outputs(), row, true);
     });
-    member->ok = done.ok();
     member->times.input_ns += input_ns;
-    member->times.infer_ns = infer_ns;
-    member->times.output_ns = encoding.elapsed_ns();
-    finish(*member, std::move(done), batch.finished);
+    member->times.infer_ns += infer_ns;
+    member->times.output_ns += encoding.elapsed_ns();
+    end_step(*member, std::move(done), batch.finished);
   }
   if (has_rows && model_.services().records) {
     const auto members = static_cast<uint32_t>(batch.requests.size());
@@ -161,23 +198,24 @@ void SequenceLoop::run_alone(Batch& batch, Member& member, Replica& replica) {
   std::unique_ptr<BackendScratch> scratch = replica.take_scratch();
   Member* const one = &member;
   want_outputs(batch, {&one, 1});
-  Status done = run_backend(batch, member, member.inputs, replica, *scratch, &request.cancel,
-                            member.times.infer_ns);
+  uint64_t infer_ns = 0, output_ns = 0;
+  Status done =
+      run_backend(batch, member, member.inputs, replica, *scratch, &request.cancel, infer_ns);
   if (!done.ok()) done = blame_shared(member.decoded, std::move(done));
   if (done.ok()) {
     const Stopwatch watch;
     done =
         catch_exceptions([&] { return take_outputs(batch, member, scratch->outputs(), 0, false); });
-    member.times.output_ns = watch.elapsed_ns();
+    output_ns = watch.elapsed_ns();
     if (model_.services().records) {
-      model_.stats().record(
-          BatchRecord{1, 0, member.times.input_ns, member.times.infer_ns, member.times.output_ns});
+      model_.stats().record(BatchRecord{1, 0, member.times.input_ns, infer_ns, output_ns});
     }
   }
+  member.times.infer_ns += infer_ns;
+  member.times.output_ns += output_ns;
   scratch->release_outputs();
   replica.give_scratch(std::move(scratch));
-  member.ok = done.ok();
-  finish(member, std::move(done), batch.finished);
+  end_step(member, std::move(done), batch.finished);
 }
 
 void SequenceLoop::run(Batch& batch, size_t replica_index) {
@@ -188,7 +226,10 @@ void SequenceLoop::run(Batch& batch, size_t replica_index) {
     batch.members.push_back(member);
     if (member == nullptr) continue;
     batch.requests.push_back(member->request);
-    member->queue_ns = member->request->queued.elapsed_ns() - member->times.input_ns;
+    member->ok = member->repeats = false;
+    if (member->steps == 0) {
+      member->queue_ns = member->request->queued.elapsed_ns() - member->times.input_ns;
+    }
     begin_member(*member);
   }
   const ReplicaUse use(model_, replica_index);

@@ -191,12 +191,27 @@ void SequenceScheduler::settle(Sequence& sequence, uint64_t now) {
   idle_.emplace(sequence.idle_ns, &sequence);
 }
 
-void SequenceScheduler::done(SequenceEntry& entry, bool ok, uint64_t now,
-                             std::vector<SequenceEntry*>& dropped) {
-  Sequence& sequence = *entry.sequence;
+// The sequence's request of the running batch is no longer part of it.
+void SequenceScheduler::leave_batch(Sequence& sequence) {
   Group& group = groups_[sequence.group];
   if (is_direct() && --group.running == 0) group.runs = false;
   sequence.running = nullptr;
+}
+
+void SequenceScheduler::repeat(SequenceEntry& entry) {
+  Sequence& sequence = *entry.sequence;
+  leave_batch(sequence);
+  entry.start = false;
+  entry.order = ++order_;
+  sequence.waiting.push_front(&entry);
+  ++waiting_;
+  set_ready(sequence, true);
+}
+
+void SequenceScheduler::done(SequenceEntry& entry, bool ok, uint64_t now,
+                             std::vector<SequenceEntry*>& dropped) {
+  Sequence& sequence = *entry.sequence;
+  leave_batch(sequence);
   if (!ok && !entry.end) cut(sequence, 0, dropped);
   if (!ok || entry.end) sequence.state = nullptr;
   const bool ended = entry.end || !ok;

@@ -89,6 +89,9 @@ class SequenceScheduler {
   // A request of a batch has run. A failed one ends its sequence: `dropped` gets the waiting
   // requests that would have continued it.
   void done(SequenceEntry& entry, bool ok, uint64_t now, std::vector<SequenceEntry*>& dropped);
+  // A request of a batch has run and has to run again, after the requests that wait already. Its
+  // sequence keeps its slot.
+  void repeat(SequenceEntry& entry);
   // Withdraws a waiting request, which ends its sequence: `dropped` as above.
   void remove(SequenceEntry& entry, uint64_t now, std::vector<SequenceEntry*>& dropped);
   // A request of this sequence was answered without being accepted: the sequence ends after the
@@ -119,6 +122,7 @@ class SequenceScheduler {
   void fill_slots();
   void erase(Sequence& sequence);
   void expire(uint64_t now);
+  void leave_batch(Sequence& sequence);
   bool choose(Group& group, uint64_t now, bool closing, const MayJoin& may_join,
               SequenceBatch& batch);
 

@@ -72,7 +72,7 @@ test('defaults are those of the issue', async () => {
     },
     listeners: { http: true, grpc: true, reuseHttpPort: false, reuseGrpcPort: false },
     platformConfigFile: undefined,
-    isolate: [],
+    ...{ isolate: [], operatorLibraries: [] },
     ...{ isolateWaitMs: 5000, responseCacheBytes: 0, rateLimit: false, rateLimitResources: '' },
     cudaGraphs: true,
     host: '0.0.0.0',
@@ -241,8 +241,8 @@ test('accepts every flag with "=", with a space, with underscores', async () => 
     'enable-signature-method-name-check': 'true',
     'saved-model-tags': 'serve,gpu',
     ...{ 'allow-random': 'false', 'model-cache': 'cache', 'model-namespacing': 'false' },
-    ...{ isolate: 'a,b', 'isolate-wait-ms': '0', 'cuda-graphs': 'false' },
-    ...{ 'model-load-mode': 'lazy', 'models-memory-limit': '2G' },
+    ...{ isolate: 'a,b', 'isolate-wait-ms': '0', 'operator-libraries': 'ops' },
+    ...{ 'cuda-graphs': 'false', 'model-load-mode': 'lazy', 'models-memory-limit': '2G' },
   };
   const untested = SERVE_FLAGS.map((row) => row.name).filter(
     (name) => !(name in values) && !ELSEWHERE.has(name),
@@ -272,7 +272,7 @@ test('accepts every flag with "=", with a space, with underscores', async () => 
     ...LISTENING_CONFIG,
     platformConfigFile: undefined,
     ...{ isolate: ['a', 'b'], isolateWaitMs: 0, cudaGraphs: false, responseCacheBytes: 7 },
-    ...{ rateLimit: true, rateLimitResources: '4 0 R' },
+    ...{ operatorLibraries: ['/somewhere/ops'], rateLimit: true, rateLimitResources: '4 0 R' },
     host: '::1',
     grpcHost: '127.0.0.1',
     httpIdleMs: 60_000,

@@ -413,6 +413,10 @@ export interface SequenceSpec {
   readonly rowsMin: number;
   readonly controls: readonly SequenceControl[];
   readonly states: readonly SequenceState[];
+  /** Iterative: a request is a sequence of its own, whose steps repeat until this output is true. "" = not iterative */
+  readonly doneOutput: string;
+  /** a request that is not done after as many steps fails */
+  readonly stepsMax: number;
 }
 
 /** Limits of the requests of a model, or of a caller; 0 = none. Rates: a burst is one second's worth, at least 1. */
@@ -516,6 +520,8 @@ export interface ModelSpec {
   /** While the rate limiter is on: what a run needs; and its priority, 1 = the most runs. */
   readonly rateResources?: readonly RateResource[];
   readonly ratePriority?: number;
+  /** Libraries with custom operators, absolute paths; only for a model in its own process. */
+  readonly operatorLibraries?: readonly string[];
 }
 
 /** The number of a graph's nodes that a provider runs, by ONNX Runtime's name for it. */

@@ -12,6 +12,7 @@ import { readOnnxHeader } from '../../importers/onnx/reader.js';
 import type { OnnxHeader } from '../../importers/onnx/reader.js';
 import type { LoadedModel, RowsFinding } from '../../model/engine-api.js';
 import { rowsText } from '../../model/rows-text.js';
+import { librarySettings } from '../../models/config/files/operator-libraries.js';
 import { modelPath, placeOf, type ModelPath } from '../../config/values/model-path.js';
 import { scanSources, type ScanResult } from '../../models/registry/sources/paths/scan-path.js';
 import type {
@@ -106,7 +107,9 @@ export async function inspectCommand(args: readonly string[]): Promise<number> {
     const { ensembleReport, ensembleText } = await import('./ensemble-report.js');
     return print(ensembleReport(model, version), (report) => ensembleText(report, signatureText));
   }
-  return print(await inspectModel(model, version, libraryPath), reportText);
+  const operators = flags.settings.get('operator-libraries');
+  const folders = operators?.texts.map((folder) => resolve(cwd, folder)) ?? [];
+  return print(await inspectModel(model, version, libraryPath, folders), reportText);
 }
 
 /** The described version. Errors: ModelInvalid. */
@@ -130,14 +133,18 @@ export function tagsOf(written: Written | undefined): readonly string[] {
 export const allowsRandom = (written: Written | undefined): boolean =>
   written === undefined || boolValue(written);
 
+/** A model with libraries of custom operators is loaded in its own process, as by a server. */
 async function inspectModel(
-  model: ScannedModel,
-  version: ScannedVersion,
+  model: FoundModel,
+  version: FoundVersion,
   library: string | undefined,
+  operatorFolders: readonly string[],
 ): Promise<ModelReport> {
   const header = await headerOf(version.path);
   const { createEngine } = await import('../../engine/engine.js');
-  const engine = await createEngine({ onnxruntimeLibrary: library });
+  const options = { onnxruntimeLibrary: library, operatorLibraries: operatorFolders };
+  const engine = await createEngine(options);
+  const libraries = librarySettings(model.config.config, [version.folder, model.basePath]);
   try {
     const loaded = await engine.control.load({
       name: model.name,
@@ -145,6 +152,8 @@ async function inspectModel(
       backend: 'onnxruntime',
       path: version.path,
       graphOptimization: 0,
+      ...libraries,
+      ...(libraries.operatorLibraries && { isolation: { mode: 'process', group: '' } }),
     });
     return modelReport(model, version, header, loaded);
   } finally {

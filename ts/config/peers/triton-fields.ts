@@ -1,7 +1,7 @@
 // All reachable fields of config.pbtxt (inference.ModelConfig) and how Serval handles each. Control
 // plane; data only. triton-parameters.ts has the table of parameters. Source:
 // triton-inference-server/common protobuf/model_config.proto; v2-protocol.md 3.
-import { noEffect, notHere, notYet, works, worksBut, type FieldTable } from './field-row.js';
+import { noEffect, notHere, works, worksBut, type FieldTable } from './field-row.js';
 
 const IN_PLACE = noEffect('tensors are read and written in place');
 const SHAPE_TENSORS = notHere(
@@ -23,7 +23,7 @@ export const TRITON_FIELDS: FieldTable = {
     cc_model_filenames: noEffect('the file does not depend on the compute capability'),
     metric_tags: noEffect('metrics have the labels model and version'),
     ...works('parameters', 'model_warmup'),
-    model_operations: notYet('custom operator libraries are not supported yet'),
+    ...works('model_operations'),
     ...works('model_transaction_policy'),
     model_repository_agents: worksBut('only the agent checksum, with MD5 and SHA256'),
     response_cache: worksBut('the server needs --cache-config; no effect with preserve_ordering'),
@@ -32,6 +32,11 @@ export const TRITON_FIELDS: FieldTable = {
   ModelTransactionPolicy: {
     decoupled: worksBut(
       'streams and generate serve the model; ModelInfer and /infer refuse it; an ensemble is decoupled if one of its steps is',
+    ),
+  },
+  ModelOperations: {
+    op_library_filename: worksBut(
+      'ONNX models in their own processes; the server needs --operator-libraries',
     ),
   },
   ModelResponseCache: works('enable'),
@@ -108,7 +113,9 @@ export const TRITON_FIELDS: FieldTable = {
   ),
   ModelSequenceBatching: {
     ...works('direct', 'oldest', 'max_sequence_idle_microseconds', 'control_input', 'state'),
-    iterative_sequence: notYet('a request that runs several times is not supported yet'),
+    iterative_sequence: worksBut(
+      'a model with states runs until its output of the parameter serval.done_output is true; one response',
+    ),
   },
   'ModelSequenceBatching.StrategyDirect': works(
     'max_queue_delay_microseconds',

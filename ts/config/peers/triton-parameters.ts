@@ -23,7 +23,7 @@ export const TRITON_PARAMETERS: Readonly<Record<string, FieldRow>> = {
   ...works('schema', 'timezone', 'spark.ansi', 'verification', 'explain_background'),
   ...works('isolation', 'isolation_group'),
   ...works('serval.split', 'serval.pad_inner', 'serval.allowed_rows', 'serval.allow_random'),
-  ...works('serval.retry'),
+  ...works('serval.retry', 'serval.done_output', 'serval.steps_max'),
   ...works('load_mode'),
   ...works('pin'),
   ...works('min_idle_seconds'),

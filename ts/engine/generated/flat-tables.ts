@@ -173,6 +173,8 @@ export const SEQUENCE_SPEC: FlatTable<engine.SequenceSpec> = { name: 'SequenceSp
   { name: 'rowsMin', kind: 'uint' },
   { name: 'controls', kind: SEQUENCE_CONTROL, many: true },
   { name: 'states', kind: SEQUENCE_STATE, many: true },
+  { name: 'doneOutput', kind: 'string' },
+  { name: 'stepsMax', kind: 'uint' },
 ] };
 
 export const LIMIT_SPEC: FlatTable<engine.LimitSpec> = { name: 'LimitSpec', members: [
@@ -244,6 +246,7 @@ export const MODEL_SPEC: FlatTable<engine.ModelSpec> = { name: 'ModelSpec', memb
   { name: 'turnWeight', kind: 'uint', fallback: 100, optional: true },
   { name: 'rateResources', kind: RATE_RESOURCE, many: true, optional: true },
   { name: 'ratePriority', kind: 'uint', fallback: 1, optional: true },
+  { name: 'operatorLibraries', kind: 'string', many: true, optional: true },
 ] };
 
 export const PROVIDER_NODES: FlatTable<engine.ProviderNodes> = { name: 'ProviderNodes', members: [

@@ -50,6 +50,8 @@ export const PARAMETER_RULES: Readonly<Record<string, TextRule>> = {
   'serval.pad_inner': bool(),
   'serval.allow_random': bool(),
   'serval.retry': bool(),
+  'serval.done_output': { expected: "an output's name", fits: (text) => text !== '' },
+  'serval.steps_max': whole(1_000_000, 1),
   load_mode: oneOf('eager', 'lazy'),
   pin: bool(),
   min_idle_seconds: whole(86_400),

@@ -9,6 +9,7 @@ import {
   tensorRtOf,
 } from '../config/engine-settings.js';
 import { ensembleSteps, isEnsemble, type EnsembleStep } from '../config/ensembles/steps.js';
+import { libraryProblem, librarySettings } from '../config/files/operator-libraries.js';
 import { isTrue } from '../config/parameters.js';
 import { read } from '../../protobuf/schema.js';
 import type { BatchingParameters } from '../../model/batching-parameters.js';
@@ -107,7 +108,7 @@ export function desiredModel(
       folder: one.folder,
       modelFolder: model.basePath,
       config,
-      problem: problem || one.problem || undefined,
+      problem: problem || one.problem || libraryProblem(config, one.format),
       ...(demand && { demand }),
       ...(ensemble && { ensemble }),
     }),
@@ -149,6 +150,7 @@ function specOf(model: FoundModel, found: FoundVersion, settings: SpecSettings):
     ...settings.model,
     ...batchingOf(model, found, settings),
     ...(config && { placement: placementOf(config) }),
+    ...librarySettings(config, [found.folder, model.basePath]),
     ...(config && engineSettings(config, classLabels, settings.defaultMaxBatchSize, initialStates)),
   };
 }

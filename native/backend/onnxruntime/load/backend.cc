@@ -20,6 +20,7 @@
 #include "backend/onnxruntime/library.h"
 #include "backend/onnxruntime/load/graph_choice.h"
 #include "backend/onnxruntime/load/node_counts.h"
+#include "backend/onnxruntime/load/operator_libraries.h"
 #include "backend/onnxruntime/load/session_options.h"
 #include "backend/onnxruntime/session.h"
 #include "backend/onnxruntime/signature.h"
@@ -161,13 +162,14 @@ Result<std::shared_ptr<BackendModel>> load_file(const OrtRuntime& runtime, const
   if (!status.ok()) return std::move(status.error());
   info.file_bytes += loaded->weights->bytes();
   if (model.value().custom_ops) status = add_custom_ops(runtime, options.get());
+  if (status.ok()) status = add_operator_libraries(runtime, spec, options.get());
   if (!status.ok()) return std::move(status.error());
   const auto create = [&](SessionHandle& session) {
     return create_session(runtime, spec.path, model.value(), options.get(), session);
   };
   SessionHandle session(&api);
   failed = create(session);
-  if (failed != nullptr) return refused(api, failed, spec.path);
+  if (failed != nullptr) return about_operators(refused(api, failed, spec.path), spec);
   std::vector<SizedSession> sizes = choice.make_sizes(api, create);
   loaded->weights->drop_copied();
   Result<Signature> signature = read_signature(runtime, *session.get(), info.notes);

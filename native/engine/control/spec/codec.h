@@ -20,6 +20,7 @@ inline constexpr size_t kLabelsMax = 1'000'000;       // labels of one output
 inline constexpr size_t kDevicesMax = 256;            // each device has a session
 inline constexpr size_t kGraphsMax = 1024;            // signatures; each has a session
 inline constexpr size_t kWeightsMax = 1'000'000;
+inline constexpr size_t kOperatorLibrariesMax = 64;
 inline constexpr size_t kEnsembleStepsMax = 1024;
 inline constexpr uint32_t kSequenceSlotsMax = 1u << 20;  // of an instance
 
@@ -27,8 +28,8 @@ inline constexpr uint32_t kSequenceSlotsMax = 1u << 20;  // of an instance
 // of range; the text names the member, what was expected and what was found.
 Result<ModelSpec> parse_model_spec(std::span<const uint8_t> bytes);
 
-// The parts of parse_model_spec(). Reads graphs, weights and states of `from` (graphs.cc); checks
-// that indices are within range.
+// The parts of parse_model_spec(). Reads graphs, weights, states and operator libraries of
+// `from` (graphs.cc); checks that indices are within range.
 Status read_graphs(const fb::ModelSpec& from, ModelSpec& spec);
 // Reads batch inputs and batch outputs (ragged.cc). Call after the batch policy and the tensors.
 Status read_ragged(const fb::ModelSpec& from, ModelSpec& spec);

@@ -1,4 +1,4 @@
-// Reads graphs, weights and states of a model spec. Control plane, any thread.
+// Reads graphs, weights, states and operator libraries of a model spec. Control plane, any thread.
 #include "engine/control/spec/codec.h"
 #include "engine/control/spec/unpack.h"
 
@@ -97,11 +97,30 @@ Status read_graph(const fb::GraphSpec& from, const std::string& place, const Mod
   return ok_status();
 }
 
+// The runtime reads the paths as C strings.
+Status read_libraries(const fb::ModelSpec& from, ModelSpec& spec) {
+  unpack(from.operator_libraries(), spec.operator_libraries);
+  if (spec.operator_libraries.size() > kOperatorLibrariesMax) {
+    return bad("operator_libraries", "are " + std::to_string(spec.operator_libraries.size()) +
+                                         ", expected at most " +
+                                         std::to_string(kOperatorLibrariesMax));
+  }
+  for (size_t i = 0; i < spec.operator_libraries.size(); ++i) {
+    const std::string& path = spec.operator_libraries[i];
+    if (path.starts_with('/') && path.find('\0') == std::string::npos) continue;
+    return bad(place_of("operator_libraries", i), "is '" + path + "', expected an absolute path");
+  }
+  if (spec.operator_libraries.empty()) return ok_status();
+  if (spec.backend == "onnxruntime" && from.graphs() == nullptr) return ok_status();
+  return bad("operator_libraries", "are set, expected them for an ONNX file only");
+}
+
 }  // namespace
 
 Status read_graphs(const fb::ModelSpec& from, ModelSpec& spec) {
   Status read = read_weights(from, spec);
   if (read.ok()) read = read_states(from, spec);
+  if (read.ok()) read = read_libraries(from, spec);
   if (!read.ok() || from.graphs() == nullptr) return read;
   if (from.graphs()->size() > kGraphsMax) {
     return bad("graphs", "are " + std::to_string(from.graphs()->size()) + ", expected at most " +

@@ -30,6 +30,20 @@ TEST_F(EngineTest, FailedLoadSaysWhy) {
   lane_->slots().release(*request);
 }
 
+TEST_F(EngineTest, TheServerOpensNoOperatorLibrary) {
+  for (const char* const backend : {"onnxruntime", "null", "tabular"}) {
+    ModelSpec spec = null_spec("m", "echo", ExecMode::Inline);
+    spec.backend = backend;
+    spec.operator_libraries = {"/tmp/a.so"};
+    const Result<uint32_t> ticket = lane_->open_control();
+    engine_->load(spec, *lane_->slots().find(ticket.value()), lane_->home());
+    Request* const request = next();
+    EXPECT_EQ(request->code, ErrorCode::InvalidArgument);
+    EXPECT_NE(text(*request).find("expected it in an isolated process"), std::string::npos);
+    lane_->slots().release(*request);
+  }
+}
+
 TEST_F(EngineTest, UnloadOfNothingIsAnError) { EXPECT_EQ(unload(12), ErrorCode::ModelNotFound); }
 
 TEST_F(EngineTest, UnloadWaitsForTheRequestInFlight) {

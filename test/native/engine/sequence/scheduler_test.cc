@@ -117,6 +117,58 @@ TEST(SequenceSchedulerTest, AnIdleSequenceGivesItsSlotAway) {
   EXPECT_EQ(at.add(1), nullptr);
 }
 
+TEST(SequenceSchedulerTest, ARequestThatRepeatsKeepsItsSlotAndLetsOthersJoin) {
+  Fixture at(rules_with(SequenceStrategy::Oldest, 1, 2, 8));
+  SequenceEntry* const a = at.add(1, true, true);
+  EXPECT_EQ(at.next(), Rows{a});
+  at.scheduler.repeat(*a);
+  EXPECT_FALSE(a->start);
+  SequenceEntry* const b = at.add(2, true, true);
+  SequenceEntry* const c = at.add(3, true, true);
+  EXPECT_EQ(at.next(), (Rows{a, b})) << "b joins; c has no slot";
+  at.done({b});
+  at.scheduler.repeat(*a);
+  EXPECT_EQ(at.next(), (Rows{c, a})) << "c has waited since before the step of a";
+  at.scheduler.repeat(*c);
+  at.done({a}, false);
+  EXPECT_EQ(at.next(), Rows{c});
+  at.done({c});
+  EXPECT_TRUE(at.scheduler.empty());
+  EXPECT_EQ(at.scheduler.waiting_requests(), 0u);
+  EXPECT_TRUE(at.dropped.empty());
+}
+
+TEST(SequenceSchedulerTest, MoreRequestsThanRowsRepeatInTurn) {
+  Fixture at(rules_with(SequenceStrategy::Oldest, 1, 3, 2));
+  SequenceEntry* const a = at.add(1, true, true);
+  SequenceEntry* const b = at.add(2, true, true);
+  SequenceEntry* const c = at.add(3, true, true);
+  EXPECT_EQ(at.next(), (Rows{a, b}));
+  at.scheduler.repeat(*a);
+  at.scheduler.repeat(*b);
+  EXPECT_EQ(at.next(), (Rows{c, a}));
+  at.scheduler.repeat(*c);
+  at.scheduler.repeat(*a);
+  EXPECT_EQ(at.next(), (Rows{b, c}));
+}
+
+TEST(SequenceSchedulerTest, DirectRepeatsInItsRow) {
+  Fixture at(rules_with(SequenceStrategy::Direct, 1, 2, 2));
+  SequenceEntry* const a = at.add(1, true, true);
+  SequenceEntry* const b = at.add(2, true, true);
+  EXPECT_EQ(at.next(), (Rows{a, b}));
+  at.done({a});
+  EXPECT_EQ(at.next(), Rows()) << "the group runs until every entry is done";
+  at.scheduler.repeat(*b);
+  SequenceEntry* const c = at.add(3, true, true);
+  EXPECT_EQ(at.next(), (Rows{c, b}));
+  at.scheduler.remove(*at.add(4, true, true), at.now, at.dropped);
+  at.scheduler.repeat(*c);
+  at.scheduler.remove(*c, at.now, at.dropped);
+  at.done({b});
+  EXPECT_TRUE(at.scheduler.empty());
+}
+
 TEST(SequenceSchedulerTest, DirectKeepsTheRowOfASequence) {
   Fixture at(rules_with(SequenceStrategy::Direct, 2, 2, 2));
   SequenceEntry* const a = at.add(1, true);

@@ -1,5 +1,6 @@
 // Models with sequences in the engine: null models that echo their inputs, so that an output shows
 // what the server wrote into a hidden input. The state is the input of the request before.
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <random>
@@ -80,6 +81,7 @@ class SequencesTest : public EngineTest {
  protected:
   using Outcome = std::pair<ErrorCode, std::string>;
 
+  explicit SequencesTest(EngineOptions options = {}) : EngineTest(std::move(options)) {}
   void send(uint32_t handle, const std::string& body, Protocol protocol = Protocol::V2Rest) {
     ASSERT_TRUE(lane_->infer(protocol, handle, bytes_of(body), -1).pending);
   }
@@ -364,6 +366,144 @@ TEST_F(SequencesTest, GrpcHasTheSameParameters) {
             ErrorCode::InvalidArgument);
 }
 
+// A bit goes through four states, one per step, and ends the request after the fourth: a request is
+// a sequence. `bit` = 0: the request never ends. Clients send x and get: y (x again), start, id.
+ModelSpec iterative_spec(SequenceStrategy strategy, uint32_t steps_max = 10, int32_t bit = 1,
+                         bool has_rows = true) {
+  const std::vector<int64_t> dims =
+      has_rows ? std::vector<int64_t>{-1, 1} : std::vector<int64_t>{1};
+  ModelSpec spec = null_spec("seq", "echo", ExecMode::Auto);
+  std::vector<TensorSpec>& inputs = spec.null_signature.inputs;
+  std::vector<TensorSpec>& outputs = spec.null_signature.outputs;
+  inputs = {tensor_spec("x", DType::Fp32, dims)};
+  outputs = {tensor_spec("y", DType::Fp32, dims)};
+  SequenceSpec& sequence = spec.sequence.emplace();
+  for (int i = 0; i < 4; ++i) {
+    const std::string at = std::to_string(i), before = std::to_string((i + 3) % 4);
+    inputs.push_back(tensor_spec("s" + at, DType::Int32, dims));
+    outputs.push_back(tensor_spec("o" + at, DType::Int32, dims));
+    sequence.states.push_back(
+        {"s" + at, "o" + before, DType::Int32, {1}, element(i == 0 ? bit : 0)});
+  }
+  inputs.push_back(tensor_spec("START", DType::Bool, dims));
+  outputs.push_back(tensor_spec("start", DType::Bool, dims));
+  inputs.push_back(tensor_spec("ID", DType::Uint64, dims));
+  outputs.push_back(tensor_spec("id", DType::Uint64, dims));
+  sequence.controls = {{"START", fb::SequenceSignal::Start, DType::Bool, {0}, {1}},
+                       {"ID", fb::SequenceSignal::Id, DType::Uint64, {}, {}}};
+  sequence.strategy = strategy;
+  sequence.slots = 3;
+  sequence.done_output = "o3";
+  sequence.steps_max = steps_max;
+  spec.batch_dim = has_rows;
+  spec.batch.rows_max = has_rows ? 4 : 0;
+  spec.outputs = {{"y", {}, {}, {}, false}};
+  return spec;
+}
+
+TEST_F(SequencesTest, AnIterativeRequestRunsUntilItIsDone) {
+  for (const bool has_rows : {true, false}) {
+    const uint32_t handle = load(iterative_spec(
+        has_rows ? SequenceStrategy::Oldest : SequenceStrategy::Direct, 10, 1, has_rows));
+    EXPECT_EQ(model(handle).signatures()[0].outputs.size(), 3u) << "done and states are hidden";
+    for (const std::string id : {"1", "2"}) {
+      const auto [code, body] = ask(handle, {"", false, false, 7}, has_rows ? "[1,1]" : "[1]");
+      ASSERT_EQ(code, ErrorCode::Ok) << body;
+      EXPECT_EQ(element_of(body, "y"), "7.0");
+      EXPECT_EQ(element_of(body, "start"), "false") << "the last step is not the first one";
+      EXPECT_EQ(element_of(body, "id"), id) << "the server numbers the requests";
+      wait_until_none(handle);
+    }
+    EXPECT_EQ(model(handle).read_stats().execution_count, 8u);
+    EXPECT_EQ(model(handle).read_stats().inference_count, 2u);
+    EXPECT_EQ(unload(handle), ErrorCode::Ok);
+  }
+}
+
+TEST_F(SequencesTest, IterativeRequestsJoinAndLeaveBetweenSteps) {
+  for (const auto strategy : {SequenceStrategy::Direct, SequenceStrategy::Oldest}) {
+    ModelSpec spec = iterative_spec(strategy);
+    spec.instances = 2;
+    spec.null_mode = "delay";
+    spec.null_delay_us = 2'000;
+    const uint32_t handle = load(std::move(spec));
+    constexpr int kRequests = 30;
+    for (int i = 0; i < kRequests; ++i) send(handle, body_of({"", false, false, i}));
+    std::vector<std::string> got;
+    for (int i = 0; i < kRequests; ++i) {
+      const auto [code, body] = finish();
+      EXPECT_EQ(code, ErrorCode::Ok) << body;
+      got.push_back(element_of(body, "y"));
+    }
+    std::ranges::sort(got);
+    EXPECT_EQ(std::ranges::adjacent_find(got), got.end()) << "each has its own response";
+    wait_until_none(handle);
+    EXPECT_LT(model(handle).read_stats().execution_count, 4u * kRequests);
+    EXPECT_EQ(model(handle).read_stats().inference_count, uint64_t{kRequests});
+    EXPECT_EQ(unload(handle), ErrorCode::Ok);
+  }
+}
+
+TEST_F(SequencesTest, AnIterativeRequestEndsAfterTheMostStepsAndWhenItCannotBeServed) {
+  const uint32_t handle = load(iterative_spec(SequenceStrategy::Direct, 3));
+  const auto [code, why] = ask(handle, {"", false, false, 1});
+  EXPECT_EQ(code, ErrorCode::BackendFailed);
+  EXPECT_NE(
+      why.find("not done after 3 steps, the most that serval.steps_max allows: 'o3' is false"),
+      std::string::npos)
+      << why;
+  EXPECT_EQ(ask(handle, {"", false, false, 1}, "[2,1]").first, ErrorCode::InvalidArgument);
+  send(handle, R"({"instances":[[1]]})", Protocol::V1Predict);
+  EXPECT_NE(finish().second.find("its requests need the V2 protocol"), std::string::npos);
+  wait_until_none(handle);
+  EXPECT_EQ(model(handle).loop()->requests(), 0u);
+}
+
+class ShortUnloadTest : public SequencesTest {
+ protected:
+  static EngineOptions options() {
+    EngineOptions short_unload;
+    short_unload.unload_ms_max = 50;
+    return short_unload;
+  }
+  ShortUnloadTest() : SequencesTest(options()) {}
+};
+
+TEST_F(ShortUnloadTest, AnIterativeRequestEndsWhenItsClientLeavesAtItsDeadlineAndWithItsModel) {
+  for (const uint32_t rows : {1u, 4u}) {
+    ModelSpec spec = iterative_spec(SequenceStrategy::Direct, 1'000'000'000, 0);
+    spec.batch.rows_max = rows;
+    spec.null_mode = "delay";
+    spec.null_delay_us = 500;
+    const uint32_t handle = load(std::move(spec));
+    route("seq", handle);
+    WireBuilder message;
+    message.bytes(1, "seq");
+    message.message(5, wire_input("x", "FP32", {1, 1}));
+    message.bytes(7, raw_of<float>({3.0f}));
+    const std::string body = message.str();
+    const Answer left = lane_->infer_message(Protocol::V2Grpc, bytes_of(body), 0);
+    ASSERT_TRUE(left.pending);
+    while (model(handle).read_stats().execution_count < 5) std::this_thread::yield();
+    lane_->cancel(left.ticket);
+    EXPECT_EQ(finish().first, ErrorCode::Cancelled);
+    wait_until_none(handle);
+    ASSERT_TRUE(lane_->infer_message(Protocol::V2Grpc, bytes_of(body), 30'000).pending);
+    EXPECT_EQ(finish().first, ErrorCode::DeadlineExceeded);
+    wait_until_none(handle);
+    for (int i = 0; i < 2; ++i) {
+      ASSERT_TRUE(lane_->infer_message(Protocol::V2Grpc, bytes_of(body), 0).pending);
+    }
+    while (model(handle).loop()->active() == 0) std::this_thread::yield();
+    const Result<uint32_t> ticket = lane_->open_control();
+    engine_->unload(handle, *lane_->slots().find(ticket.value()), lane_->home());
+    std::map<ErrorCode, int> outcomes;
+    for (int i = 0; i < 3; ++i) ++outcomes[finish().first];
+    EXPECT_EQ(outcomes[ErrorCode::Ok], 1) << "the unload";
+    EXPECT_EQ(outcomes.size(), 2u);
+  }
+}
+
 TEST_F(SequencesTest, ModelsThatDoNotFitDoNotLoad) {
   const auto wrong = [&](const auto& change) {
     ModelSpec spec = sequence_spec(SequenceStrategy::Oldest);
@@ -393,6 +533,10 @@ TEST_F(SequencesTest, ModelsThatDoNotFitDoNotLoad) {
         one.controls.push_back({"x", fb::SequenceSignal::Id, DType::Fp32, {}, {}});
       }),
       "expected an input that clients send, got none");
+  has(wrong([](ModelSpec&, SequenceSpec& one) { one.done_output = "none"; }),
+      "serval.done_output: the model has no output 'none'");
+  has(wrong([](ModelSpec&, SequenceSpec& one) { one.done_output = "y"; }),
+      "serval.done_output: expected an output of BOOL, INT32 or INT64, 'y' has FP32");
 }
 
 }  // namespace

@@ -86,6 +86,7 @@ const TRITON_SAMPLES: Samples = {
     'model_metrics { metric_control { metric_identifier { family: "f" } } }',
   ],
   ModelTransactionPolicy: ['model_transaction_policy { @ }', 'decoupled: true'],
+  ModelOperations: ['model_operations { @ }', 'op_library_filename: "l.so"'],
   ModelResponseCache: ['response_cache { @ }', 'enable: true'],
   ModelEnsembling: [`${IO} ensemble_scheduling { @ }`, STEP, `max_inflight_requests: 4 ${STEP}`],
   'ModelEnsembling.Step': [
@@ -199,7 +200,7 @@ const TRITON_SAMPLES: Samples = {
     'max_sequence_idle_microseconds: 9',
     `control_input { ${CONTROL} }`,
     `state { ${STATE} }`,
-    'iterative_sequence: true',
+    `iterative_sequence: true state { ${STATE} } } parameters { key: "serval.done_output" value { string_value: "d" }`,
   ],
   'ModelSequenceBatching.StrategyDirect': [
     'sequence_batching { direct { @ } }',
@@ -513,14 +514,22 @@ const PARAMETER_NEEDS = new Map([
   ...Object.keys(FIL_PARAMETERS)
     .filter((name) => !['is_classifier', 'output_class'].includes(name))
     .map((name) => [name, ['is_classifier']] as const),
+  ['serval.steps_max', ['serval.done_output']],
 ] as readonly (readonly [string, string[]])[]);
+
+/** The rest of the configuration that a parameter is for. */
+const besides = (name: string): string =>
+  ['serval.done_output', 'serval.steps_max'].includes(name)
+    ? `sequence_batching { iterative_sequence: true state { ${STATE} } }`
+    : '';
 
 test('every parameter of config.pbtxt is what its row says', () => {
   const parameter = (name: string): string =>
     `parameters { key: "${name}" value { string_value: "${PARAMETER_VALUES[name] ?? '1'}" } } `;
   const read = (name: string, backend: string, needs = PARAMETER_NEEDS.get(name) ?? []): Read =>
     parseTritonConfig(
-      `backend: "${backend}" max_batch_size: 4 ${[name, ...needs].map(parameter).join('')}`,
+      `backend: "${backend}" max_batch_size: 4 ${[name, ...needs].map(parameter).join('')}
+       ${besides(name)}`,
       'f',
     );
   const all = [

@@ -285,14 +285,6 @@ test('dynamic batching: priorities and order', () => {
 test('fails a model for unsupported settings and names them', () => {
   const cases: readonly (readonly [string, string])[] = [
     [
-      'sequence_batching { iterative_sequence: true }',
-      'iterative_sequence: a request that runs several times is',
-    ],
-    [
-      'model_operations { op_library_filename: "a.so" }',
-      'model_operations: custom operator libraries are',
-    ],
-    [
       'instance_group [ { kind: KIND_GPU }, { kind: KIND_CPU } ]',
       'kind: groups on both GPUs and CPUs are',
     ],

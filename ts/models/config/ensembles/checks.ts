@@ -54,6 +54,7 @@ function memberNotes(config: MessageValue): readonly EnsembleNote[] {
   const refused = [
     ...(read.children(config, 'instance_group').length > 0 ? ['instance_group'] : []),
     ...(config['optimization'] === undefined ? [] : ['optimization']),
+    ...(config['model_operations'] === undefined ? [] : ['model_operations']),
   ];
   for (const name of refused) {
     const text = 'expected none in an ensemble: set it in the configurations of its steps';

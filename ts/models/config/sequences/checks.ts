@@ -7,7 +7,15 @@ import { read, type MessageValue } from '../../../protobuf/schema.js';
 import type { EnsembleNote } from '../ensembles/checks.js';
 import { isTrue, parameter } from '../parameters.js';
 import type { TritonConfig } from '../types.js';
-import { controlKind, FALSE_TRUE, ID_TYPES, isIdControl } from './settings.js';
+import {
+  controlKind,
+  DONE_PARAMETER,
+  FALSE_TRUE,
+  ID_TYPES,
+  isIdControl,
+  isIterative,
+  STEPS_PARAMETER,
+} from './settings.js';
 
 /** A problem of the member `name` of the message `of`. */
 export type SequenceProblem = Omit<EnsembleNote, 'kind'>;
@@ -16,6 +24,10 @@ const SLOTS_MAX = 1_048_576;
 
 export function sequenceProblems(config: MessageValue): readonly SequenceProblem[] {
   const sequences = read.child(config, 'sequence_batching');
+  if (!isIterative(config)) {
+    const unused = unusedProblems(config);
+    if (unused.length > 0) return unused;
+  }
   if (sequences === undefined) return [];
   const names = new Set<string>();
   return [
@@ -23,7 +35,52 @@ export function sequenceProblems(config: MessageValue): readonly SequenceProblem
     ...controlProblems(sequences, config, names),
     ...stateProblems(sequences, config, names),
     ...strategyProblems(sequences, read.int(config, 'max_batch_size')),
+    ...iterativeProblems(sequences, config),
   ];
+}
+
+/** Parameters of iterative sequences in another model. */
+function unusedProblems(config: MessageValue): readonly SequenceProblem[] {
+  const of = read.child(config, 'parameters') ?? {};
+  return [DONE_PARAMETER, STEPS_PARAMETER]
+    .filter((name) => parameter(config as TritonConfig, name) !== undefined)
+    .map((name) => ({
+      ...{ of, name },
+      text: 'expected it with sequence_batching { iterative_sequence: true } only',
+    }));
+}
+
+function iterativeProblems(
+  sequences: MessageValue,
+  config: MessageValue,
+): readonly SequenceProblem[] {
+  if (!isIterative(config)) return [];
+  const problems: SequenceProblem[] = [];
+  const refuse = (of: MessageValue, name: string, text: string): void => {
+    problems.push({ of, name, text });
+  };
+  if (parameter(config as TritonConfig, DONE_PARAMETER) === undefined) {
+    const expected = `expected the parameter ${DONE_PARAMETER} with it`;
+    const what = 'the output (BOOL, INT32 or INT64) that is true after the last step';
+    refuse(sequences, 'iterative_sequence', `${expected}: ${what}; got none`);
+  }
+  if (read.children(sequences, 'state').length === 0) {
+    refuse(sequences, 'iterative_sequence', 'expected a state with it, got none');
+  }
+  for (const input of read.children(sequences, 'control_input')) {
+    const ends = read
+      .children(input, 'control')
+      .find((one) => controlKind(one) === 'CONTROL_SEQUENCE_END');
+    if (ends === undefined) continue;
+    const text = 'expected no CONTROL_SEQUENCE_END with iterative_sequence: the model ends itself';
+    refuse(ends, 'kind', text);
+  }
+  const policy = read.child(config, 'model_transaction_policy');
+  if (policy !== undefined && read.bool(policy, 'decoupled')) {
+    const text = 'expected false with iterative_sequence, which has one response for each request';
+    refuse(policy, 'decoupled', text);
+  }
+  return problems;
 }
 
 function modelProblems(config: MessageValue): readonly SequenceProblem[] {

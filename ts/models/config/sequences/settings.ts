@@ -10,6 +10,7 @@ import type { Datatype } from '../../../model/snapshot.js';
 import { datatypeOfConfig } from '../../../model/datatype.js';
 import { read, type MessageValue } from '../../../protobuf/schema.js';
 import { NO_BATCHING } from '../batching-parameters.js';
+import { parameter } from '../parameters.js';
 import type { TritonConfig } from '../types.js';
 
 /** Contents of the files with initial states, by the name of the state's input. */
@@ -42,6 +43,11 @@ export const FALSE_TRUE: Readonly<Record<string, FalseTrue>> = {
   bool_false_true: { datatype: 'BOOL', element: (value) => Uint8Array.of(value) },
 };
 
+/** The parameter that names the output which is true after the last step of a request. */
+export const DONE_PARAMETER = 'serval.done_output';
+export const STEPS_PARAMETER = 'serval.steps_max';
+const STEPS_MAX = 1024;
+
 const IDLE_US = 1_000_000;
 const SIGNALS: Readonly<Record<string, SequenceControl['signal']>> = {
   CONTROL_SEQUENCE_START: 'start',
@@ -60,6 +66,11 @@ export function isIdControl(control: MessageValue): boolean {
 
 export function hasSequences(config: MessageValue | undefined): boolean {
   return config?.['sequence_batching'] !== undefined;
+}
+
+/** Whether a request is a sequence of steps, which the server runs until the model says so. */
+export function isIterative(config: MessageValue): boolean {
+  return read.bool(read.child(config, 'sequence_batching') ?? {}, 'iterative_sequence');
 }
 
 /** Names of a configuration's state files, by the name of the state's input. */
@@ -91,6 +102,8 @@ export function sequenceSettings(
     rowsMin: Math.ceil(utilization * Math.max(1, max)),
     controls: read.children(sequences, 'control_input').flatMap(controlsOf),
     states: read.children(sequences, 'state').map((state) => stateOf(state, initialStates)),
+    doneOutput: isIterative(config) ? (parameter(config, DONE_PARAMETER) ?? '') : '',
+    stepsMax: Number(parameter(config, STEPS_PARAMETER) ?? STEPS_MAX),
   };
   return {
     sequence,

@@ -4,6 +4,8 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ModelControlSettings } from '../../../config/config.js';
 import { ErrorCode, ServalError } from '../../../base/errors.js';
+import { operatorLibraries } from '../../config/files/operator-libraries.js';
+import { echo } from '../../../base/text.js';
 import { ensembleSteps } from '../../config/ensembles/steps.js';
 import { tritonConfigFromJson } from '../../config/triton-config.js';
 import type { TritonConfigResult } from '../../config/triton-config.js';
@@ -90,6 +92,14 @@ export class ExplicitModels {
     if (result.config === undefined) {
       const problems = result.problems.map((one) => `${one.place}: ${one.message}`);
       throw new ServalError(ErrorCode.InvalidArgument, problems.join('; '));
+    }
+    const [library] = operatorLibraries(result.config);
+    if (library !== undefined) {
+      throw new ServalError(
+        ErrorCode.InvalidArgument,
+        `${where}: model_operations: expected no operator library in a load call, which must not ` +
+          `bring code, got ${echo(library)}: name it in config.pbtxt of the repository`,
+      );
     }
     for (const file of override.files.keys()) checkFileName(name, file);
     if (override.files.size === 0) return { ...override, result, folder: undefined };

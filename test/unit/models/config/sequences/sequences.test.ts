@@ -23,6 +23,46 @@ function problemsOf(text: string): readonly string[] {
   return parseTritonConfig(text, 'f').problems.map(({ message }) => message);
 }
 
+const DONE = 'parameters { key: "serval.done_output" value { string_value: "d" } }';
+
+test('a request that runs several times needs a state and the output that ends it', () => {
+  const iterative = `iterative_sequence: true state { ${STATE} }`;
+  const cases: readonly (readonly [string, readonly string[]])[] = [
+    [`sequence_batching { ${iterative} } ${DONE}`, []],
+    [
+      `sequence_batching { ${iterative} }`,
+      [
+        'iterative_sequence: expected the parameter serval.done_output with it: the output ' +
+          '(BOOL, INT32 or INT64) that is true after the last step; got none',
+      ],
+    ],
+    [
+      `sequence_batching { iterative_sequence: true } ${DONE}`,
+      ['iterative_sequence: expected a state with it, got none'],
+    ],
+    [
+      `sequence_batching { ${iterative} control_input { name: "E" control {
+         kind: CONTROL_SEQUENCE_END fp32_false_true: [ 0, 1 ] } } } ${DONE}`,
+      ['kind: expected no CONTROL_SEQUENCE_END with iterative_sequence: the model ends itself'],
+    ],
+    [
+      `sequence_batching { ${iterative} } ${DONE} model_transaction_policy { decoupled: true }`,
+      [
+        'decoupled: expected false with iterative_sequence, which has one response for each request',
+      ],
+    ],
+    [
+      `sequence_batching { } ${DONE}`,
+      ['serval.done_output: expected it with sequence_batching { iterative_sequence: true } only'],
+    ],
+    [
+      DONE,
+      ['serval.done_output: expected it with sequence_batching { iterative_sequence: true } only'],
+    ],
+  ];
+  for (const [text, expected] of cases) assert.deepEqual(problemsOf(text), expected, text);
+});
+
 test('both strategies become settings of the engine', () => {
   const direct = engineSettings(
     good(`max_batch_size: 8 sequence_batching { ${START}
@@ -44,6 +84,8 @@ test('both strategies become settings of the engine', () => {
       },
     ],
     states: [],
+    doneOutput: '',
+    stepsMax: 1024,
   });
   assert.deepEqual([direct.batchDim, direct.batch?.rowsMax, direct.batch?.delayUs], [true, 8, 100]);
   assert.equal(direct.batch?.mode, 'off');
@@ -181,10 +223,6 @@ test('names what is wrong', () => {
       'preferred_batch_size: expected 1 to max_batch_size, 2, got 3',
     ],
     ['direct { minimum_slot_utilization: 2 }', 'minimum_slot_utilization: expected 0 to 1, got 2'],
-    [
-      'iterative_sequence: true',
-      'iterative_sequence: a request that runs several times is not supported yet',
-    ],
   ];
   for (const [inner, expected] of cases) {
     assert.deepEqual(problemsOf(`max_batch_size: 2 sequence_batching { ${inner} }`), [expected]);
