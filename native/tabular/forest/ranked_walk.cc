@@ -1,0 +1,99 @@
+// Walks of trees over ranks, in plain C++ and vectors of the compiler. Hot path, any thread.
+#include <cstring>
+
+#include "tabular/forest/ranked.h"
+#include "tabular/forest/ranked_avx512.h"
+
+namespace serval::tabular {
+namespace {
+
+#if defined(__AVX2__)
+constexpr size_t kBytes = 32;
+#else
+constexpr size_t kBytes = 16;
+#endif
+using Bytes [[gnu::vector_size(kBytes), gnu::may_alias]] = int8_t;
+
+void choose_portable(const RankedForest::Choice* choice, size_t count, const uint8_t* columns,
+                     uint8_t* kept) {
+  constexpr size_t kRows = RankedForest::kRows;
+  for (const RankedForest::Choice* end = choice + count; choice != end; ++choice) {
+    const auto* ranks = reinterpret_cast<const Bytes*>(columns + choice->column * kRows);
+    const auto* left = reinterpret_cast<const Bytes*>(kept + choice->left * kRows);
+    const auto* right = reinterpret_cast<const Bytes*>(kept + choice->right * kRows);
+    auto* to = reinterpret_cast<Bytes*>(kept + choice->to * kRows);
+    const auto key = static_cast<int8_t>(choice->key & 0xff) - Bytes{};
+    for (size_t i = 0; i < kRows / kBytes; ++i) to[i] = ranks[i] < key ? left[i] : right[i];
+  }
+}
+
+}  // namespace
+
+void RankedForest::begin(uint8_t* work) {
+  for (size_t place = 0; place < kPlaces; ++place) {
+    std::memset(work + place * kRows, static_cast<int>(place), kRows);
+  }
+}
+
+void RankedForest::rank_block(const double* rows, size_t stride, size_t count, size_t block,
+                              uint8_t* work) const {
+  uint8_t* columns = columns_of(block, work);
+#if defined(SERVAL_FOREST_AVX512)
+  if (path_ == Path::Avx512) {
+    return ranked::rank_avx512({thresholds_.data(), pivots_.data(), columns_.data(),
+                                columns_.size(), steps_},
+                               rows, stride, count, columns);
+  }
+#endif
+  const size_t width = size_t{1} << steps_;
+  for (size_t column = 0; column < columns_.size(); ++column, columns += kRows) {
+    const double* thresholds = thresholds_.data() + column * width;
+    const double* value = rows + columns_[column];
+    for (size_t row = 0; row < count; ++row, value += stride) {
+      size_t rank = 0;
+      for (size_t step = width / 2; step > 0; step /= 2) {
+        rank += thresholds[rank + step - 1] >= *value ? 0 : step;
+      }
+      columns[row] = static_cast<uint8_t>(rank ^ 0x80);
+    }
+  }
+}
+
+const uint8_t* RankedForest::walk_block(size_t tree, size_t block, uint8_t* work) const {
+  const Tree& one = trees_[tree];
+  if (one.count == 0) return work;  // the place 0
+  const Choice* choices = choices_.data() + one.first;
+  const uint8_t* columns = columns_of(block, work);
+#if defined(SERVAL_FOREST_AVX512)
+  if (path_ == Path::Avx512) ranked::choose_avx512(choices, one.count, columns, work);
+  else
+#endif
+    choose_portable(choices, one.count, columns, work);
+  return work + kPlaces * kRows;
+}
+
+void RankedForest::add(const uint8_t* places, size_t count, const double* values, bool floats,
+                       double* sums) const {
+#if defined(SERVAL_FOREST_AVX512)
+  if (path_ == Path::Avx512) return ranked::add_avx512(places, count, values, floats, sums);
+#endif
+  if (floats) {
+    for (size_t i = 0; i < count; ++i) {
+      sums[i] = static_cast<float>(static_cast<float>(sums[i]) +
+                                   static_cast<float>(values[places[i]]));
+    }
+    return;
+  }
+  for (size_t i = 0; i < count; ++i) sums[i] += values[places[i]];
+}
+
+void RankedForest::walk_row([[maybe_unused]] const double* row,
+                            [[maybe_unused]] int32_t* leaves) const {
+#if defined(SERVAL_FOREST_AVX512)
+  ranked::row_avx512({thresholds_.data(), pivots_.data(), columns_.data(), columns_.size(), steps_},
+                     {nodes_.data(), places_.data(), first_leaves_.data(), trees_.size(), depth_},
+                     row, leaves);
+#endif
+}
+
+}  // namespace serval::tabular
