@@ -31,8 +31,11 @@ class ForestStage final : public Stage {
     spec.share(own_);
     const size_t row_bytes = forest_.stride() * sizeof(double);
     size_t block_rows = std::clamp(kBlockBytes / row_bytes, kBlockRowsMin, kBlockRowsMax);
-    ranked_.build(forest_);
-    if (ranked_.has_blocks()) block_rows = blocks_of(block_rows) * RankedForest::kRows;
+    ranked_.build(forest_, width_ == 1 ? leaves_ : std::span<const double>());
+    if (ranked_.has_blocks()) {
+      constexpr size_t kTogether = RankedForest::kRows * RankedForest::kTogether;
+      block_rows = (block_rows + kTogether - 1) / kTogether * kTogether;
+    }
     block_rows_ = static_cast<uint32_t>(block_rows);
   }
 
@@ -64,6 +67,8 @@ class ForestStage final : public Stage {
   void add(const Work& work, size_t tree, uint32_t first, uint32_t end,
            const int32_t* leaves) const;
   void add_row(const Work& work, size_t tree, uint32_t row, int32_t leaf) const;
+  template <typename Value>
+  void add_all(const Work& work, Value value) const;
   void walk_row(const Work& work) const;
   void walk(const Work& work, uint32_t rows) const;
   uint32_t ranked_rows(uint32_t rows) const;
@@ -231,25 +236,44 @@ void ForestStage::add(const Work& work, size_t tree, uint32_t first, uint32_t en
   }
 }
 
+// Adds a number for each tree to the sum of one row.
+template <typename Value>
+void ForestStage::add_all(const Work& work, Value value) const {
+  const size_t trees = forest_.tree_count();
+  double sum = *work.sums;
+  auto float_sum = static_cast<float>(sum);
+  if (float_sums_) {
+    for (size_t tree = 0; tree < trees; ++tree) float_sum += static_cast<float>(value(tree));
+    sum = float_sum;
+  } else {
+    for (size_t tree = 0; tree < trees; ++tree) sum += value(tree);
+  }
+  *work.sums = sum;
+  *work.weights += static_cast<double>(trees);
+}
+
 // One row through all trees.
 void ForestStage::walk_row(const Work& work) const {
   const size_t trees = forest_.tree_count();
-  if (ranked_.has_row()) ranked_.walk_row(work.features, work.leaves);
-  else forest_.walk_trees(work.features, work.leaves);
+  const bool sums_only = is_plain_sum_ && !has_leaf_;
+  if (ranked_.has_row()) {
+    ranked_.walk_row(work.features, work.leaves);
+    if (sums_only) {
+      return add_all(work, [&](size_t tree) { return ranked_.value_at(work.leaves[tree]); });
+    }
+    for (size_t tree = 0; tree < trees; ++tree) {
+      work.leaves[tree] = ranked_.leaf_at(work.leaves[tree]);
+    }
+  } else {
+    forest_.walk_trees(work.features, work.leaves);
+  }
   if (!has_values_) return;
-  if (!is_plain_sum_ || forest_.may_stay()) {
-    for (size_t tree = 0; tree < trees; ++tree) add(work, tree, 0, 1, work.leaves + tree);
-    return;
+  if (is_plain_sum_ && !forest_.may_stay()) {
+    return add_all(work, [&](size_t tree) {
+      return leaves_[static_cast<size_t>(work.leaves[tree])];
+    });
   }
-  double sum = *work.sums;
-  auto float_sum = static_cast<float>(sum);
-  for (size_t tree = 0; tree < trees; ++tree) {
-    const double value = leaves_[static_cast<size_t>(work.leaves[tree])];
-    if (float_sums_) float_sum += static_cast<float>(value);
-    else sum += value;
-  }
-  *work.sums = float_sums_ ? static_cast<double>(float_sum) : sum;
-  *work.weights += static_cast<double>(trees);
+  for (size_t tree = 0; tree < trees; ++tree) add(work, tree, 0, 1, work.leaves + tree);
 }
 
 // The number of rows, the first ones, that RankedForest walks.
@@ -261,18 +285,17 @@ uint32_t ForestStage::ranked_rows(uint32_t rows) const {
 
 void ForestStage::walk_ranked(const Work& work, size_t tree, uint32_t rows,
                               int32_t* leaves) const {
-  const int32_t first_leaf = ranked_.first_leaf(tree);
-  const double* values = leaves_.data() + static_cast<size_t>(first_leaf) * width_;
-  for (uint32_t first = 0; first < rows; first += RankedForest::kRows) {
-    const size_t count = std::min<size_t>(rows - first, RankedForest::kRows);
+  constexpr size_t kRows = RankedForest::kRows, kTogether = RankedForest::kTogether;
+  for (uint32_t first = 0; first < rows; first += kRows * kTogether) {
+    const size_t count = std::min<size_t>(rows - first, kRows * kTogether);
     const uint8_t* places =
-        ranked_.walk_block(tree, first / RankedForest::kRows, work.ranked);
+        ranked_.walk_blocks(tree, first / kRows, blocks_of(count), work.ranked);
     if (has_values_ && is_plain_sum_) {
-      ranked_.add(places, count, values, float_sums_, work.sums + first);
+      ranked_.add(tree, places, count, float_sums_, work.sums + first);
       for (size_t i = 0; needs_weights_ && i < count; ++i) work.weights[first + i] += 1;
     }
     if (!has_leaf_ && is_plain_sum_) continue;
-    for (size_t i = 0; i < count; ++i) leaves[first + i] = first_leaf + places[i];
+    for (size_t i = 0; i < count; ++i) leaves[first + i] = ranked_.leaf(tree, places[i]);
   }
   if (has_values_ && !is_plain_sum_) add(work, tree, 0, rows, leaves);
 }

@@ -15,14 +15,15 @@ constexpr size_t kColumnsPerTree = 3;
 constexpr uint32_t kLaneDepthMax = 10;
 constexpr size_t kLaneGrowthMax = 6;
 constexpr size_t kPivots = 16;
+constexpr uint32_t kFourBytes = 0x01010101;
 constexpr uint8_t kBias = 0x80;  // ranks are compared as signed bytes
 
 }  // namespace
 
 // One tree while it is converted.
 struct RankedForest::Made {
-  int32_t first_leaf = 0;
-  std::vector<uint8_t> kept;  // results kept at once, by node from the root
+  std::vector<uint8_t> kept;     // results kept at once, by node from the root
+  std::vector<uint16_t> leaves;  // below each node
   uint32_t root = 0;
   bool fits = false;
 };
@@ -85,68 +86,79 @@ std::pair<uint16_t, uint8_t> RankedForest::test_of(const Forest& forest, uint32_
   return {static_cast<uint16_t>(column), static_cast<uint8_t>(found - begin + 1)};
 }
 
-// Appends the choices of a node's tree; returns the operand that is its result. `kept` results are
-// in use. The child that needs more of them comes first, so that their number is logarithmic.
-uint16_t RankedForest::make_choices(const Forest& forest, uint32_t at, Made& made, size_t kept) {
-  if (forest.is_leaf(at)) return static_cast<uint16_t>(forest.leaf(at) - made.first_leaf);
+// Appends the choices of a node's tree; returns the offset of its result. `kept` results are in
+// use. The child that needs more of them comes first, so that their number is logarithmic.
+uint16_t RankedForest::make_choices(const Forest& forest, uint32_t at, const Made& made,
+                                    size_t kept) {
+  if (forest.is_leaf(at)) return 0;
   const uint32_t left = forest.left(at), right = left + 1;
   const auto need = [&](uint32_t node) { return made.kept[node - made.root]; };
   const bool left_first = need(left) >= need(right);
   uint16_t results[2];
   const uint16_t one = make_choices(forest, left_first ? left : right, made, kept);
-  const size_t used = one >= kPlaces ? kept + 1 : kept;
   results[left_first ? 0 : 1] = one;
-  results[left_first ? 1 : 0] = make_choices(forest, left_first ? right : left, made, used);
+  results[left_first ? 1 : 0] =
+      make_choices(forest, left_first ? right : left, made, one == 0 ? kept : kept + 1);
   const auto [column, key] = test_of(forest, at);
-  const auto to = static_cast<uint16_t>(kPlaces + kept);
+  const auto to = static_cast<uint16_t>(kept * kTogether * kRows);
   const auto biased = static_cast<uint8_t>(key ^ kBias);
-  choices_.push_back({biased * 0x01010101u, column, results[0], results[1], to});
+  const uint32_t before = made.leaves[left - made.root];
+  choices_.push_back(
+      {biased * kFourBytes, before * kFourBytes, column, results[0], results[1], to});
   return to;
 }
 
 // Whether the tree can be converted.
 bool RankedForest::read_tree(const Forest& forest, size_t tree, Made& made) {
-  const uint32_t end =
-      tree + 1 < forest.tree_count() ? forest.root(tree + 1) : uint32_t(forest.node_count());
+  const auto end = static_cast<uint32_t>(tree + 1 < forest.tree_count() ? forest.root(tree + 1)
+                                                                        : forest.node_count());
   made.root = forest.root(tree);
-  if (end - made.root > 2 * kPlaces) return false;
-  int32_t least = std::numeric_limits<int32_t>::max(), most = 0;
+  if (end - made.root >= 2 * kLeavesMax) return false;
   made.kept.assign(end - made.root, 0);
+  made.leaves.assign(end - made.root, 1);
   for (uint32_t at = end; at-- > made.root;) {
-    if (forest.is_leaf(at)) {
-      least = std::min(least, forest.leaf(at));
-      most = std::max(most, forest.leaf(at));
-      continue;
-    }
-    const uint8_t left = made.kept[forest.left(at) - made.root];
-    const uint8_t right = made.kept[forest.left(at) + 1 - made.root];
+    if (forest.is_leaf(at)) continue;
+    const uint32_t child = forest.left(at) - made.root;
+    const uint8_t left = made.kept[child], right = made.kept[child + 1];
     made.kept[at - made.root] =
         static_cast<uint8_t>(std::max<int>({left, right, left == right ? left + 1 : 1}));
+    made.leaves[at - made.root] =
+        static_cast<uint16_t>(made.leaves[child] + made.leaves[child + 1]);
   }
-  made.first_leaf = least;
-  made.fits = static_cast<size_t>(most - least) < kPlaces && made.kept[0] <= kKept;
+  made.fits = made.kept[0] < kKept;
   return made.fits;
 }
 
-// Places a subtree of `tree` at node `heap` of a full tree.
-void RankedForest::place_lane(const Forest& forest, uint32_t at, size_t tree, size_t heap,
-                              uint32_t level) {
-  const size_t full = size_t{1} << depth_;
-  const size_t group = tree / kLanes * full * kLanes, lane = tree % kLanes;
-  if (level == depth_) {
-    places_[group + (heap - full) * kLanes + lane] =
-        static_cast<uint8_t>(forest.leaf(at) - trees_[tree].first_leaf);
+void RankedForest::list_leaves(const Forest& forest, uint32_t at) {
+  if (forest.is_leaf(at)) {
+    leaves_.push_back(forest.leaf(at));
     return;
   }
-  uint32_t left = at, right = at;  // a leaf that ends early
-  if (!forest.is_leaf(at)) {
-    const auto [column, key] = test_of(forest, at);
-    nodes_[group + heap * kLanes + lane] = static_cast<uint16_t>(column << 8 | key);
-    left = forest.left(at);
-    right = left + 1;
+  list_leaves(forest, forest.left(at));
+  list_leaves(forest, forest.left(at) + 1);
+}
+
+// Places a subtree of `tree`, whose first leaf has the place `place`, at node `heap` of a full
+// tree. Returns the place after its last leaf.
+uint8_t RankedForest::place_lane(const Forest& forest, uint32_t at, size_t tree, size_t heap,
+                                 uint32_t level, uint8_t place) {
+  const size_t full = size_t{1} << depth_;
+  const size_t group = tree / kLanes * full * kLanes, lane = tree % kLanes;
+  const auto next = static_cast<uint8_t>(place + 1);
+  if (level == depth_) {
+    places_[group + (heap - full) * kLanes + lane] = place;
+    return next;
   }
-  place_lane(forest, left, tree, 2 * heap, level + 1);
-  place_lane(forest, right, tree, 2 * heap + 1, level + 1);
+  if (forest.is_leaf(at)) {  // ends early: both children are this leaf
+    place_lane(forest, at, tree, 2 * heap, level + 1, place);
+    place_lane(forest, at, tree, 2 * heap + 1, level + 1, place);
+    return next;
+  }
+  const auto [column, key] = test_of(forest, at);
+  nodes_[group + heap * kLanes + lane] = static_cast<uint16_t>(column << 8 | key);
+  const uint32_t left = forest.left(at);
+  const uint8_t middle = place_lane(forest, left, tree, 2 * heap, level + 1, place);
+  return place_lane(forest, left + 1, tree, 2 * heap + 1, level + 1, middle);
 }
 
 void RankedForest::make_lanes(const Forest& forest) {
@@ -164,12 +176,12 @@ void RankedForest::make_lanes(const Forest& forest) {
   places_.assign((groups * kLanes << depth_) + 3, 0);  // four bytes are read
   first_leaves_.assign(groups * kLanes, 0);
   for (size_t tree = 0; tree < trees_.size(); ++tree) {
-    first_leaves_[tree] = trees_[tree].first_leaf;
-    place_lane(forest, forest.root(tree), tree, 1, 0);
+    first_leaves_[tree] = static_cast<int32_t>(trees_[tree].first_leaf);
+    place_lane(forest, forest.root(tree), tree, 1, 0, 0);
   }
 }
 
-void RankedForest::build(const Forest& forest, Path path) {
+void RankedForest::build(const Forest& forest, std::span<const double> values, Path path) {
   path_ = path;
   const size_t trees = forest.tree_count();
   trees_.resize(trees);
@@ -186,10 +198,14 @@ void RankedForest::build(const Forest& forest, Path path) {
     if (!made[tree].fits) continue;
     Tree& to = trees_[tree];
     to.known = true;
-    to.first_leaf = made[tree].first_leaf;
+    to.first_leaf = static_cast<uint32_t>(leaves_.size());
+    list_leaves(forest, forest.root(tree));
     to.first = static_cast<uint32_t>(choices_.size());
-    make_choices(forest, forest.root(tree), made[tree], 0);
+    make_choices(forest, forest.root(tree), made[tree], 1);
     to.count = static_cast<uint32_t>(choices_.size()) - to.first;
+  }
+  if (!values.empty()) {
+    for (const int32_t leaf : leaves_) values_.push_back(values[static_cast<size_t>(leaf)]);
   }
   make_lanes(forest);
 }

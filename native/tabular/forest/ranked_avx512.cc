@@ -61,9 +61,27 @@ SERVAL_AVX512 inline void search_pivots(Search& search, const double* pivots, ui
   }
 }
 
+template <size_t blocks>
+SERVAL_AVX512 inline void choose(const RankedForest::Choice* choice, size_t count,
+                                 const uint8_t* columns, size_t apart, uint8_t* kept) {
+  for (const RankedForest::Choice* end = choice + count; choice != end; ++choice) {
+    const __m512i key = _mm512_set1_epi32(static_cast<int>(choice->key));
+    const __m512i before = _mm512_set1_epi32(static_cast<int>(choice->before));
+    const uint8_t* column = columns + choice->column * kRows;
+    for (size_t i = 0; i < blocks; ++i) {
+      const __m512i ranks = _mm512_load_si512(column + i * apart);
+      const __mmask64 right = _mm512_cmpge_epi8_mask(ranks, key);
+      const __m512i chosen =
+          _mm512_mask_add_epi8(_mm512_load_si512(kept + choice->left + i * kRows), right,
+                               _mm512_load_si512(kept + choice->right + i * kRows), before);
+      _mm512_store_si512(kept + choice->to + i * kRows, chosen);
+    }
+  }
+}
+
 template <size_t groups>
 SERVAL_AVX512 inline void walk_lanes(const LaneTrees& trees, size_t group, __m512i low_ranks,
-                                     __m512i high_ranks, int32_t* leaves) {
+                                     __m512i high_ranks, int32_t* found_leaves) {
   const size_t full = kLanes << trees.depth;
   const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
   const __m512i byte = _mm512_set1_epi32(0xff), one = _mm512_set1_epi32(1);
@@ -92,7 +110,7 @@ SERVAL_AVX512 inline void walk_lanes(const LaneTrees& trees, size_t group, __m51
     const __m512i first = _mm512_loadu_si512(trees.first_leaves + tree);
     const size_t count = std::min(trees.count - tree, kLanes);
     const auto mask = static_cast<__mmask16>((1u << count) - 1);
-    _mm512_mask_storeu_epi32(leaves + tree, mask, _mm512_add_epi32(found, first));
+    _mm512_mask_storeu_epi32(found_leaves + tree, mask, _mm512_add_epi32(found, first));
   }
 }
 
@@ -134,16 +152,10 @@ SERVAL_AVX512 void rank_avx512(const Columns& columns, const double* rows, size_
 }
 
 SERVAL_AVX512 void choose_avx512(const RankedForest::Choice* choice, size_t count,
-                                 const uint8_t* columns, uint8_t* kept) {
-  for (const RankedForest::Choice* end = choice + count; choice != end; ++choice) {
-    const __m512i key = _mm512_set1_epi32(static_cast<int>(choice->key));
-    const __m512i ranks = _mm512_load_si512(columns + choice->column * kRows);
-    const __mmask64 left = _mm512_cmplt_epi8_mask(ranks, key);
-    const __m512i chosen =
-        _mm512_mask_blend_epi8(left, _mm512_load_si512(kept + choice->right * kRows),
-                               _mm512_load_si512(kept + choice->left * kRows));
-    _mm512_store_si512(kept + choice->to * kRows, chosen);
-  }
+                                 const uint8_t* columns, size_t apart, size_t blocks,
+                                 uint8_t* kept) {
+  if (blocks == 1) choose<1>(choice, count, columns, apart, kept);
+  else choose<RankedForest::kTogether>(choice, count, columns, apart, kept);
 }
 
 SERVAL_AVX512 void add_avx512(const uint8_t* places, size_t count, const double* values,
@@ -166,7 +178,7 @@ SERVAL_AVX512 void add_avx512(const uint8_t* places, size_t count, const double*
 }
 
 SERVAL_AVX512 void row_avx512(const Columns& columns, const LaneTrees& trees, const double* row,
-                              int32_t* leaves) {
+                              int32_t* found_leaves) {
   alignas(64) uint8_t ranks[RankedForest::kRowColumnsMax] = {};
   const size_t width = size_t{1} << columns.steps;
   for (size_t column = 0; column < columns.count; column += kTogether * kDoubles) {
@@ -194,10 +206,10 @@ SERVAL_AVX512 void row_avx512(const Columns& columns, const LaneTrees& trees, co
   const __m512i low = _mm512_load_si512(ranks), high = _mm512_load_si512(ranks + 64);
   const size_t groups = (trees.count + kLanes - 1) / kLanes;
   size_t group = 0;
-  for (; group + 4 <= groups; group += 4) walk_lanes<4>(trees, group, low, high, leaves);
-  if (groups - group == 3) walk_lanes<3>(trees, group, low, high, leaves);
-  if (groups - group == 2) walk_lanes<2>(trees, group, low, high, leaves);
-  if (groups - group == 1) walk_lanes<1>(trees, group, low, high, leaves);
+  for (; group + 4 <= groups; group += 4) walk_lanes<4>(trees, group, low, high, found_leaves);
+  if (groups - group == 3) walk_lanes<3>(trees, group, low, high, found_leaves);
+  if (groups - group == 2) walk_lanes<2>(trees, group, low, high, found_leaves);
+  if (groups - group == 1) walk_lanes<1>(trees, group, low, high, found_leaves);
 }
 
 }  // namespace serval::tabular::ranked

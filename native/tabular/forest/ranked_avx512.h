@@ -28,11 +28,12 @@ struct LaneTrees {
 
 void rank_avx512(const Columns& columns, const double* rows, size_t stride, size_t count,
                  uint8_t* to);
+// `apart`: bytes from a block's columns to the next one's.
 void choose_avx512(const RankedForest::Choice* choice, size_t count, const uint8_t* columns,
-                   uint8_t* kept);
+                   size_t apart, size_t blocks, uint8_t* kept);
 void add_avx512(const uint8_t* places, size_t count, const double* values, bool floats,
                 double* sums);
 void row_avx512(const Columns& columns, const LaneTrees& trees, const double* row,
-                int32_t* leaves);
+                int32_t* found);
 
 }  // namespace serval::tabular::ranked

@@ -125,15 +125,14 @@ void expect_blocks(const Made& made, const Forest& forest, const RankedForest& r
   for (size_t tree = 0; tree < forest.tree_count(); ++tree) {
     if (!ranked.has(tree)) continue;
     forest.walk_rows(tree, rows.data(), count, leaves.data());
-    const int32_t first_leaf = ranked.first_leaf(tree);
-    const double* values = made.leaves.data() + first_leaf;
-    for (size_t block = 0; block < blocks; ++block) {
-      const uint8_t* places = ranked.walk_block(tree, block, work.start);
-      const size_t first = block * kRows;
-      ranked.add(places, rows_of(block), values, false, sums.data() + first);
-      ranked.add(places, rows_of(block), values, true, float_sums.data() + first);
-      for (size_t i = 0; i < rows_of(block); ++i) {
-        ASSERT_EQ(first_leaf + places[i], leaves[first + i]) << tree << ", " << first + i;
+    for (size_t block = 0; block < blocks; block += RankedForest::kTogether) {
+      const size_t together = std::min(RankedForest::kTogether, blocks - block);
+      const uint8_t* places = ranked.walk_blocks(tree, block, together, work.start);
+      const size_t first = block * kRows, held = std::min(kRows * together, count - first);
+      ranked.add(tree, places, held, false, sums.data() + first);
+      ranked.add(tree, places, held, true, float_sums.data() + first);
+      for (size_t i = 0; i < held; ++i) {
+        ASSERT_EQ(ranked.leaf(tree, places[i]), leaves[first + i]) << tree << ", " << first + i;
       }
     }
     for (size_t row = 0; row < count; ++row) {
@@ -152,6 +151,7 @@ void expect_rows(const Forest& forest, const RankedForest& ranked,
   for (size_t at = 0; at < rows.size(); at += forest.stride()) {
     forest.walk_trees(rows.data() + at, expected.data());
     ranked.walk_row(rows.data() + at, found.data());
+    for (int32_t& one : found) one = ranked.leaf_at(one);
     ASSERT_EQ(found, expected) << at / forest.stride();
   }
 }
@@ -172,7 +172,7 @@ TEST(RankedForest, AnswersAsThePlainWalk) {
       const std::vector<double> rows = made.rows(forest, count);
       for (const Path path : paths()) {
         RankedForest ranked;
-        ranked.build(forest, path);
+        ranked.build(forest, made.leaves, path);
         if (ranked.has_blocks()) expect_blocks(made, forest, ranked, rows);
         if (ranked.has_row()) expect_rows(forest, ranked, rows);
         one_row += ranked.has_row() ? 1 : 0;
@@ -191,7 +191,7 @@ TEST(RankedForest, TreesOfOneLeafAndOfManyLeaves) {
   ASSERT_EQ(forest.build(made.view()), "");
   for (const Path path : paths()) {
     RankedForest ranked;
-    ranked.build(forest, path);
+    ranked.build(forest, made.leaves, path);
     ASSERT_TRUE(ranked.has_blocks());
     EXPECT_TRUE(ranked.has(0));
     EXPECT_TRUE(ranked.has(1));
@@ -209,7 +209,7 @@ TEST(RankedForest, Chains) {
   ASSERT_EQ(forest.build(made.view()), "");
   for (const Path path : paths()) {
     RankedForest ranked;
-    ranked.build(forest, path);
+    ranked.build(forest, made.leaves, path);
     for (size_t tree = 0; tree < 4; ++tree) EXPECT_TRUE(ranked.has(tree));
     expect_blocks(made, forest, ranked, made.rows(forest, 64));
   }
@@ -222,7 +222,7 @@ TEST(RankedForest, OnlyComparisonsWithoutDirections) {
   Forest forest;
   ASSERT_EQ(forest.build(made.view()), "");
   RankedForest ranked;
-  ranked.build(forest);
+  ranked.build(forest, made.leaves);
   EXPECT_FALSE(ranked.has_blocks());
   EXPECT_FALSE(ranked.has_row());
 }
