@@ -269,9 +269,8 @@ void ForestStage::walk_row(const Work& work) const {
   }
   if (!has_values_) return;
   if (is_plain_sum_ && !forest_.may_stay()) {
-    return add_all(work, [&](size_t tree) {
-      return leaves_[static_cast<size_t>(work.leaves[tree])];
-    });
+    return add_all(work,
+                   [&](size_t tree) { return leaves_[static_cast<size_t>(work.leaves[tree])]; });
   }
   for (size_t tree = 0; tree < trees; ++tree) add(work, tree, 0, 1, work.leaves + tree);
 }
@@ -283,13 +282,11 @@ uint32_t ForestStage::ranked_rows(uint32_t rows) const {
   return last < ranked_.rows_min() ? rows - last : rows;
 }
 
-void ForestStage::walk_ranked(const Work& work, size_t tree, uint32_t rows,
-                              int32_t* leaves) const {
+void ForestStage::walk_ranked(const Work& work, size_t tree, uint32_t rows, int32_t* leaves) const {
   constexpr size_t kRows = RankedForest::kRows, kTogether = RankedForest::kTogether;
   for (uint32_t first = 0; first < rows; first += kRows * kTogether) {
     const size_t count = std::min<size_t>(rows - first, kRows * kTogether);
-    const uint8_t* places =
-        ranked_.walk_blocks(tree, first / kRows, blocks_of(count), work.ranked);
+    const uint8_t* places = ranked_.walk_blocks(tree, first / kRows, blocks_of(count), work.ranked);
     if (has_values_ && is_plain_sum_) {
       ranked_.add(tree, places, count, float_sums_, work.sums + first);
       for (size_t i = 0; needs_weights_ && i < count; ++i) work.weights[first + i] += 1;

@@ -3,10 +3,10 @@
 // Only for forests whose tests are all `<=` (Forest::is_plain), and for trees with at most 256
 // leaves. Made at load, immutable; any thread.
 //
-// Rows in blocks: a tree is a list of choices from its leaves to its root. Each compares a column of
-// ranks with a node's key and chooses, for every row, the left child's result or the right one's: a
-// result is the place of the row's leaf among those below the node, counted from the left. The time
-// depends neither on the tree's shape nor on the rows.
+// Rows in blocks: a tree is a list of choices from its leaves to its root. Each compares a column
+// of ranks with a node's key and chooses, for every row, the left child's result or the right
+// one's: a result is the place of the row's leaf among those below the node, counted from the left.
+// The time depends neither on the tree's shape nor on the rows.
 //
 // One row: 16 trees at a time go down level by level, padded to the same depth.
 #pragma once
@@ -60,12 +60,13 @@ class RankedForest {
 
   // Whether walk_row() can be used.
   bool has_row() const { return depth_ > 0; }
-  // Sets found[t] to the index of the leaf of each tree t for one row, for leaf_at() and value_at().
+  // Sets found[t] to the index of the leaf of each tree t for one row, for leaf_at() and
+  // value_at().
   void walk_row(const double* row, int32_t* found) const;
   int32_t leaf_at(int32_t index) const { return leaves_[static_cast<size_t>(index)]; }
   double value_at(int32_t index) const { return values_[static_cast<size_t>(index)]; }
 
-  // What follows is for the functions of each path.
+  // The rest is for the functions of each path.
 
   static constexpr size_t kLeavesMax = 256;
   // Results that are kept at once. The first one is the place 0, which is every leaf's.
@@ -103,8 +104,8 @@ class RankedForest {
   bool has_blocks_ = false;
   std::vector<Tree> trees_;
   std::vector<Choice> choices_;
-  std::vector<int32_t> leaves_;  // by tree, from the left
-  std::vector<double> values_;   // of the same leaves
+  std::vector<int32_t> leaves_;         // by tree, from the left
+  std::vector<double> values_;          // of the same leaves
   std::vector<uint32_t> columns_;       // the slot of each
   std::vector<uint32_t> first_column_;  // by slot, and the end
   // By column: 2^steps_ thresholds, padded with infinity, and every 2^(steps_ - 4)-th of them.

@@ -93,8 +93,8 @@ SERVAL_AVX512 inline void walk_lanes(const LaneTrees& trees, size_t group, __m51
       const __m512i place = _mm512_add_epi32(_mm512_slli_epi32(at[i], 4), lane);
       const __m512i node = _mm512_i32gather_epi32(place, nodes + i * full, 2);
       const __m512i column = _mm512_srli_epi32(node, 8);
-      const __m512i rank = _mm512_and_si512(
-          _mm512_permutex2var_epi8(low_ranks, column, high_ranks), byte);
+      const __m512i rank =
+          _mm512_and_si512(_mm512_permutex2var_epi8(low_ranks, column, high_ranks), byte);
       const __mmask16 right = _mm512_cmpge_epu32_mask(rank, _mm512_and_si512(node, byte));
       at[i] = _mm512_add_epi32(at[i], at[i]);
       at[i] = _mm512_mask_or_epi32(at[i], right, at[i], one);
@@ -104,8 +104,7 @@ SERVAL_AVX512 inline void walk_lanes(const LaneTrees& trees, size_t group, __m51
     const uint8_t* places = trees.places + (group + i) * full;
     const __m512i leaf = _mm512_sub_epi32(at[i], _mm512_set1_epi32(1 << trees.depth));
     const __m512i place = _mm512_add_epi32(_mm512_slli_epi32(leaf, 4), lane);
-    const __m512i found =
-        _mm512_and_si512(_mm512_i32gather_epi32(place, places, 1), byte);
+    const __m512i found = _mm512_and_si512(_mm512_i32gather_epi32(place, places, 1), byte);
     const size_t tree = (group + i) * kLanes;
     const __m512i first = _mm512_loadu_si512(trees.first_leaves + tree);
     const size_t count = std::min(trees.count - tree, kLanes);
@@ -161,11 +160,10 @@ SERVAL_AVX512 void choose_avx512(const RankedForest::Choice* choice, size_t coun
 SERVAL_AVX512 void add_avx512(const uint8_t* places, size_t count, const double* values,
                               bool floats, double* sums) {
   for (size_t row = 0; row < count; row += kDoubles) {
-    const auto held =
-        static_cast<__mmask8>((1u << std::min(count - row, kDoubles)) - 1);
+    const auto held = static_cast<__mmask8>((1u << std::min(count - row, kDoubles)) - 1);
     const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(places + row));
-    const __m512d found = _mm512_mask_i32gather_pd(_mm512_setzero_pd(), held,
-                                                   _mm256_cvtepu8_epi32(bytes), values, 8);
+    const __m512d found =
+        _mm512_mask_i32gather_pd(_mm512_setzero_pd(), held, _mm256_cvtepu8_epi32(bytes), values, 8);
     __m512d sum = _mm512_maskz_loadu_pd(held, sums + row);
     if (floats) {
       const __m256 added = _mm256_add_ps(_mm512_cvtpd_ps(sum), _mm512_cvtpd_ps(found));
@@ -186,15 +184,13 @@ SERVAL_AVX512 void row_avx512(const Columns& columns, const LaneTrees& trees, co
     __m512i base[kTogether];
     for (size_t i = 0; i < kTogether; ++i) {
       const size_t first = column + i * kDoubles;
-      const size_t held =
-          first < columns.count ? std::min(columns.count - first, kDoubles) : 0;
+      const size_t held = first < columns.count ? std::min(columns.count - first, kDoubles) : 0;
       const auto mask = static_cast<__mmask8>((1u << held) - 1);
       const __m256i slots = _mm256_maskz_loadu_epi32(mask, columns.slots + first);
       search.value[i] = _mm512_mask_i32gather_pd(_mm512_setzero_pd(), mask, slots, row, 8);
       search.rank[i] = _mm512_setzero_si512();
-      const __m512i number = _mm512_add_epi64(
-          _mm512_set1_epi64(static_cast<int64_t>(first)),
-          _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7));
+      const __m512i number = _mm512_add_epi64(_mm512_set1_epi64(static_cast<int64_t>(first)),
+                                              _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7));
       base[i] = _mm512_maskz_slli_epi64(mask, number, static_cast<unsigned>(columns.steps));
     }
     search_on(search, columns.thresholds, base, static_cast<int64_t>(width / 2));

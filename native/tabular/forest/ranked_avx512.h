@@ -1,5 +1,5 @@
-// The functions of RankedForest for CPUs with AVX-512 and VBMI, which are compiled for them whatever
-// the rest is compiled for. Hot path, any thread.
+// The functions of RankedForest for CPUs with AVX-512 and VBMI, which are compiled for them
+// whatever the rest is compiled for. Hot path, any thread.
 #pragma once
 
 #include "tabular/forest/ranked.h"
@@ -33,7 +33,6 @@ void choose_avx512(const RankedForest::Choice* choice, size_t count, const uint8
                    size_t apart, size_t blocks, uint8_t* kept);
 void add_avx512(const uint8_t* places, size_t count, const double* values, bool floats,
                 double* sums);
-void row_avx512(const Columns& columns, const LaneTrees& trees, const double* row,
-                int32_t* found);
+void row_avx512(const Columns& columns, const LaneTrees& trees, const double* row, int32_t* found);
 
 }  // namespace serval::tabular::ranked

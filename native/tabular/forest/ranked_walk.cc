@@ -41,9 +41,9 @@ void RankedForest::rank_block(const double* rows, size_t stride, size_t count, s
   uint8_t* columns = columns_of(block, work);
 #if defined(SERVAL_FOREST_AVX512)
   if (path_ == Path::Avx512) {
-    return ranked::rank_avx512({thresholds_.data(), pivots_.data(), columns_.data(),
-                                columns_.size(), steps_},
-                               rows, stride, count, columns);
+    return ranked::rank_avx512(
+        {thresholds_.data(), pivots_.data(), columns_.data(), columns_.size(), steps_}, rows,
+        stride, count, columns);
   }
 #endif
   const size_t width = size_t{1} << steps_;
