@@ -183,6 +183,7 @@ def open_serval(path, library):
             library.serval_result_free(result)
             return values
 
+        call.borrowed = rows  # `given` has its address only
         return call, answer
 
     return bind

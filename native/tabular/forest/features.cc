@@ -137,6 +137,14 @@ bool ForestFeatures::failures(const Run& run, uint32_t row,
 void ForestFeatures::read_scalar(const Column& column, const Slot& slot, Rows rows, uint32_t first,
                                  uint32_t count, double* out) const {
   const Storage storage = storage_of(column.type);
+  if (storage == Storage::Real && column.states.empty() && rows.all() && !nan_is_largest_ &&
+      (!slot.to_float || column.type == Type::Float)) {
+    const double* value = column.reals.data() + first;
+    for (uint32_t i = 0; i < count; ++i, out += stride_) {
+      *out = slot.missing_is_lowest && value[i] != value[i] ? kLowest : value[i];
+    }
+    return;
+  }
   for (uint32_t i = 0; i < count; ++i, out += stride_) {
     const uint32_t row = rows[first + i];
     if (!column.states.empty() && column.state(row) == State::Missing) {

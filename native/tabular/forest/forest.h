@@ -52,9 +52,14 @@ class Forest {
   bool is_leaf(uint32_t at) const { return nodes_[at].left == at; }
   int32_t leaf(uint32_t at) const { return static_cast<int32_t>(nodes_[at].threshold); }
   uint32_t left(uint32_t at) const { return nodes_[at].left; }
+  double threshold(uint32_t at) const { return nodes_[at].threshold; }
   uint32_t slot(uint32_t at) const { return nodes_[at].feature & kSlotMask; }
   // The child of an inner node that the row goes to; the node itself: the tree has no result.
   uint32_t next(uint32_t at, const double* row) const;
+  // Levels below the root.
+  uint32_t depth(size_t tree) const { return depths_[tree]; }
+  // Whether all tests are `<=`, which missing values fail. Every row has a result then.
+  bool is_plain() const { return mode_ == Mode::Plain; }
   // Whether a row may have no result.
   bool may_stay() const { return may_stay_; }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "tabular/forest/ranked.h"
 #include "tabular/forest/shared.h"
 
 namespace serval::tabular {
@@ -29,8 +30,13 @@ class ForestStage final : public Stage {
     read_outputs(spec);
     spec.share(own_);
     const size_t row_bytes = forest_.stride() * sizeof(double);
-    block_rows_ =
-        static_cast<uint32_t>(std::clamp(kBlockBytes / row_bytes, kBlockRowsMin, kBlockRowsMax));
+    size_t block_rows = std::clamp(kBlockBytes / row_bytes, kBlockRowsMin, kBlockRowsMax);
+    ranked_.build(forest_, width_ == 1 ? leaves_ : std::span<const double>());
+    if (ranked_.has_blocks()) {
+      constexpr size_t kTogether = RankedForest::kRows * RankedForest::kTogether;
+      block_rows = (block_rows + kTogether - 1) / kTogether * kTogether;
+    }
+    block_rows_ = static_cast<uint32_t>(block_rows);
   }
 
   OnFailure on_failure() const override {
@@ -48,15 +54,25 @@ class ForestStage final : public Stage {
     double* weights;  // per row: the weight of the trees that had a result
     // all rows of each tree; of one tree at a time if the leaves are not an output
     int32_t* leaves;
-    uint8_t* lost;  // rows without a result
+    uint8_t* lost;    // rows without a result
+    uint8_t* ranked;  // of RankedForest
   };
+  static size_t blocks_of(size_t rows) {
+    return (rows + RankedForest::kRows - 1) / RankedForest::kRows;
+  }
   void read_trees(StageSpec& spec);
   void read_sums(StageSpec& spec);
   void read_outputs(StageSpec& spec);
   Work work_in(std::vector<double>& scratch, uint32_t rows) const;
-  void add(const Work& work, size_t tree, uint32_t rows, const int32_t* leaves) const;
+  void add(const Work& work, size_t tree, uint32_t first, uint32_t end,
+           const int32_t* leaves) const;
   void add_row(const Work& work, size_t tree, uint32_t row, int32_t leaf) const;
+  template <typename Value>
+  void add_all(const Work& work, Value value) const;
+  void walk_row(const Work& work) const;
   void walk(const Work& work, uint32_t rows) const;
+  uint32_t ranked_rows(uint32_t rows) const;
+  void walk_ranked(const Work& work, size_t tree, uint32_t rows, int32_t* leaves) const;
   void finish(const Work& work, uint32_t rows) const;
   void write(const Work& work, Rows rows, uint32_t first, uint32_t count, Column* values,
              Column* leaf) const;
@@ -65,12 +81,14 @@ class ForestStage final : public Stage {
   std::shared_ptr<SharedForest> own_;
   const ForestFeatures& features_;
   const Forest& forest_;
+  RankedForest ranked_;
   bool explained_;
   std::span<const double> leaves_, weights_, base_;
   size_t width_ = 1, sum_width_ = 1;
   Sum sum_ = Sum::Sum;
   bool float_sums_ = false, skip_ = false;
-  bool is_plain_sum_ = false;  // one double a row, to which each tree adds its leaf's value
+  bool is_plain_sum_ = false;  // one number a row, to which each tree adds its leaf's value
+  bool needs_weights_ = false;
   bool has_values_ = false, has_leaf_ = false;
   bool vector_out_ = false;
   uint32_t values_ = 0, leaf_ = 0;
@@ -127,7 +145,8 @@ void ForestStage::read_sums(StageSpec& spec) {
   own_->base = base_;
   own_->sum = sum_;
   own_->skip = skip_;
-  is_plain_sum_ = width_ == 1 && sum_ != Sum::Each && weights_.empty() && !float_sums_;
+  needs_weights_ = sum_ == Sum::Mean || skip_;
+  is_plain_sum_ = width_ == 1 && sum_ != Sum::Each && weights_.empty();
   sum_width_ = sum_ == Sum::Each ? width_ * forest_.tree_count() : width_;
 }
 
@@ -163,13 +182,19 @@ ForestStage::Work ForestStage::work_in(std::vector<double>& scratch, uint32_t ro
   const size_t leaves = (rows * (all_trees ? forest_.tree_count() : 1) + 1) / 2;
   const size_t per_row = forest_.stride() + sum_width_ + 1;
   const size_t lost = rows / sizeof(double) + 1;
-  scratch.resize(std::max(scratch.size(), rows * per_row + leaves + lost));
+  constexpr size_t kAlign = RankedForest::kRows;
+  const size_t ranked =
+      ranked_.has_blocks() && rows > 1 ? ranked_.work_bytes(blocks_of(rows)) + kAlign : 0;
+  scratch.resize(
+      std::max(scratch.size(), rows * per_row + leaves + lost + ranked / sizeof(double)));
   Work work{};
   work.features = scratch.data();
   work.sums = work.features + rows * forest_.stride();
   work.weights = work.sums + rows * sum_width_;
   work.leaves = reinterpret_cast<int32_t*>(work.weights + rows);
   work.lost = reinterpret_cast<uint8_t*>(work.weights + rows + leaves);
+  const auto end = reinterpret_cast<uintptr_t>(work.weights + rows + leaves + lost);
+  work.ranked = work.lost + lost * sizeof(double) + (kAlign - end % kAlign) % kAlign;
   return work;
 }
 
@@ -194,13 +219,14 @@ void ForestStage::add_row(const Work& work, size_t tree, uint32_t row, int32_t l
   }
 }
 
-// Adds the result of `tree` for all rows: leaves[row].
-void ForestStage::add(const Work& work, size_t tree, uint32_t rows, const int32_t* leaves) const {
-  if (!is_plain_sum_) {
-    for (uint32_t row = 0; row < rows; ++row) add_row(work, tree, row, leaves[row]);
+// Adds the result of `tree` for rows from `first` to before `end`: leaves[row].
+void ForestStage::add(const Work& work, size_t tree, uint32_t first, uint32_t end,
+                      const int32_t* leaves) const {
+  if (!is_plain_sum_ || float_sums_) {
+    for (uint32_t row = first; row < end; ++row) add_row(work, tree, row, leaves[row]);
     return;
   }
-  for (uint32_t row = 0; row < rows; ++row) {
+  for (uint32_t row = first; row < end; ++row) {
     if (leaves[row] < 0) {
       add_row(work, tree, row, leaves[row]);
       continue;
@@ -210,19 +236,85 @@ void ForestStage::add(const Work& work, size_t tree, uint32_t rows, const int32_
   }
 }
 
+// Adds a number for each tree to the sum of one row.
+template <typename Value>
+void ForestStage::add_all(const Work& work, Value value) const {
+  const size_t trees = forest_.tree_count();
+  double sum = *work.sums;
+  auto float_sum = static_cast<float>(sum);
+  if (float_sums_) {
+    for (size_t tree = 0; tree < trees; ++tree) float_sum += static_cast<float>(value(tree));
+    sum = float_sum;
+  } else {
+    for (size_t tree = 0; tree < trees; ++tree) sum += value(tree);
+  }
+  *work.sums = sum;
+  *work.weights += static_cast<double>(trees);
+}
+
+// One row through all trees.
+void ForestStage::walk_row(const Work& work) const {
+  const size_t trees = forest_.tree_count();
+  const bool sums_only = is_plain_sum_ && !has_leaf_;
+  if (ranked_.has_row()) {
+    ranked_.walk_row(work.features, work.leaves);
+    if (sums_only) {
+      return add_all(work, [&](size_t tree) { return ranked_.value_at(work.leaves[tree]); });
+    }
+    for (size_t tree = 0; tree < trees; ++tree) {
+      work.leaves[tree] = ranked_.leaf_at(work.leaves[tree]);
+    }
+  } else {
+    forest_.walk_trees(work.features, work.leaves);
+  }
+  if (!has_values_) return;
+  if (is_plain_sum_ && !forest_.may_stay()) {
+    return add_all(work,
+                   [&](size_t tree) { return leaves_[static_cast<size_t>(work.leaves[tree])]; });
+  }
+  for (size_t tree = 0; tree < trees; ++tree) add(work, tree, 0, 1, work.leaves + tree);
+}
+
+// The number of rows, the first ones, that RankedForest walks.
+uint32_t ForestStage::ranked_rows(uint32_t rows) const {
+  if (!ranked_.has_blocks()) return 0;
+  const auto last = static_cast<uint32_t>(rows % RankedForest::kRows);
+  return last < ranked_.rows_min() ? rows - last : rows;
+}
+
+void ForestStage::walk_ranked(const Work& work, size_t tree, uint32_t rows, int32_t* leaves) const {
+  constexpr size_t kRows = RankedForest::kRows, kTogether = RankedForest::kTogether;
+  for (uint32_t first = 0; first < rows; first += kRows * kTogether) {
+    const size_t count = std::min<size_t>(rows - first, kRows * kTogether);
+    const uint8_t* places = ranked_.walk_blocks(tree, first / kRows, blocks_of(count), work.ranked);
+    if (has_values_ && is_plain_sum_) {
+      ranked_.add(tree, places, count, float_sums_, work.sums + first);
+      for (size_t i = 0; needs_weights_ && i < count; ++i) work.weights[first + i] += 1;
+    }
+    if (!has_leaf_ && is_plain_sum_) continue;
+    for (size_t i = 0; i < count; ++i) leaves[first + i] = ranked_.leaf(tree, places[i]);
+  }
+  if (has_values_ && !is_plain_sum_) add(work, tree, 0, rows, leaves);
+}
+
 // Adds all trees in order, so that sums equal the original system's.
 void ForestStage::walk(const Work& work, uint32_t rows) const {
-  const size_t trees = forest_.tree_count();
-  if (rows == 1) {
-    forest_.walk_trees(work.features, work.leaves);
-    if (!has_values_) return;
-    for (size_t tree = 0; tree < trees; ++tree) add(work, tree, 1, work.leaves + tree);
-    return;
+  if (rows == 1) return walk_row(work);
+  const size_t stride = forest_.stride();
+  const uint32_t ranked = ranked_rows(rows);
+  if (ranked > 0) RankedForest::begin(work.ranked);
+  for (uint32_t first = 0; first < ranked; first += RankedForest::kRows) {
+    const size_t count = std::min<size_t>(ranked - first, RankedForest::kRows);
+    ranked_.rank_block(work.features + first * stride, stride, count, first / RankedForest::kRows,
+                       work.ranked);
   }
-  for (size_t tree = 0; tree < trees; ++tree) {
+  for (size_t tree = 0; tree < forest_.tree_count(); ++tree) {
     int32_t* leaves = has_leaf_ ? work.leaves + tree * rows : work.leaves;
-    forest_.walk_rows(tree, work.features, rows, leaves);
-    if (has_values_) add(work, tree, rows, leaves);
+    const uint32_t done = ranked_.has(tree) ? ranked : 0;
+    if (done > 0) walk_ranked(work, tree, done, leaves);
+    if (done == rows) continue;
+    forest_.walk_rows(tree, work.features + done * stride, rows - done, leaves + done);
+    if (has_values_) add(work, tree, done, rows, leaves);
   }
 }
 
