@@ -1,7 +1,7 @@
 // The parameters of config.pbtxt: their texts, and the format that each must have. Control plane;
 // pure. Source: v2-protocol.md 3; Triton's ONNX Runtime backend.
 import { expectedLimit, limitValue } from '../../access/key-limits.js';
-import { MODEL_THREADS_MAX } from '../../base/limits.js';
+import { MODEL_THREADS_MAX, WEIGHT_MAX } from '../../base/limits.js';
 import { VERIFICATION_MODES } from '../../model/platforms.js';
 import { read } from '../../protobuf/schema.js';
 import type { TritonConfig } from './types.js';
@@ -22,9 +22,6 @@ const BOOL_TEXT = /^(?:true|false|0|1)$/i;
 export const ANY_ROWS = 'any';
 /** Value of serval.allowed_rows: row counts. */
 export const ROWS_TEXT = /^\s*\d{1,9}\s*(?:,\s*\d{1,9}\s*)*$/;
-
-/** The largest `weight`: kTurnWeightMax of the engine's specifications. */
-const WEIGHT_MAX = 1000;
 
 /** The format of a text. */
 export interface TextRule {
