@@ -43,6 +43,7 @@ import {
   unreadableModel,
 } from './scan.js';
 import type { FoundConfig, FoundModel, FoundFile, SourceKind } from './scan.js';
+import { NO_LABELS } from '../labels.js';
 import { parseVersion } from '../../../model/version-policy.js';
 import type { VersionPolicy } from '../../../model/version-policy.js';
 
@@ -268,7 +269,7 @@ export async function scanModel(
     problems,
     readable: true,
     config: found,
-    labels: {},
+    labels: NO_LABELS,
     pending: [],
   };
 }

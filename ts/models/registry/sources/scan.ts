@@ -14,7 +14,7 @@ import { parameter } from '../../config/parameters.js';
 import type { ModelSettings } from '../../config/boosters/mlserver.js';
 import type { TritonConfig } from '../../config/types.js';
 import type { InitialStates } from '../../config/sequences/settings.js';
-import type { Labels } from '../labels.js';
+import { NO_LABELS, type Labels } from '../labels.js';
 import {
   findModelFile,
   tabularFormat,
@@ -369,7 +369,7 @@ export function unreadableModel(
     problems,
     readable: false,
     config: NO_CONFIG,
-    labels: {},
+    labels: NO_LABELS,
     pending: [],
   };
 }

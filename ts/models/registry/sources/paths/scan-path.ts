@@ -16,6 +16,7 @@ import {
   type ModelFile,
 } from '../../../../importers/run/model-files.js';
 import { MODEL_SETTINGS_FILE } from '../../../config/boosters/mlserver.js';
+import { NO_LABELS } from '../../labels.js';
 import { parseVersion } from '../../../../model/version-policy.js';
 import {
   distinctModels,
@@ -294,7 +295,7 @@ async function fileModel(
     problems: [],
     readable: true,
     config: NO_CONFIG,
-    labels: {},
+    labels: NO_LABELS,
     pending: [],
   };
 }
