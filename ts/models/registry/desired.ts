@@ -117,6 +117,9 @@ export function desiredModel(
   return { name: model.name, versions, labels, required, problem: missing };
 }
 
+/** The rules of most models; shared, as there may be tens of thousands. */
+const MAY_LEAVE: DemandRules = { pin: false, minIdleMs: 0 };
+
 /** undefined: the model loads when it is found. */
 function demandOf(
   config: TritonConfig | undefined,
@@ -124,7 +127,8 @@ function demandOf(
 ): DemandRules | undefined {
   if ((parameterOf(config, 'load_mode') || mode) !== 'lazy') return undefined;
   const idleSeconds = Number(parameterOf(config, 'min_idle_seconds'));
-  return { pin: isTrue(parameterOf(config, 'pin')), minIdleMs: idleSeconds * 1000 };
+  const pin = isTrue(parameterOf(config, 'pin'));
+  return pin || idleSeconds > 0 ? { pin, minIdleMs: idleSeconds * 1000 } : MAY_LEAVE;
 }
 
 /**

@@ -35,6 +35,7 @@ import {
   mapLimited,
   MODEL_EXTENSION,
   NO_CONFIG,
+  NONE_PENDING,
   parameterOf,
   requirePath,
   scanVersions,
@@ -270,7 +271,7 @@ export async function scanModel(
     readable: true,
     config: found,
     labels: NO_LABELS,
-    pending: [],
+    pending: NONE_PENDING,
   };
 }
 

@@ -112,6 +112,9 @@ export interface FoundModel extends ScannedModel {
   readonly pending: readonly string[];
 }
 
+/** FoundModel.pending of models that wait for nothing; shared. */
+export const NONE_PENDING: readonly string[] = [];
+
 export const NO_CONFIG: FoundConfig = {
   config: undefined,
   classLabels: new Map(),
@@ -370,7 +373,7 @@ export function unreadableModel(
     readable: false,
     config: NO_CONFIG,
     labels: NO_LABELS,
-    pending: [],
+    pending: NONE_PENDING,
   };
 }
 

@@ -37,6 +37,7 @@ import {
   mapLimited,
   MODEL_EXTENSION,
   NO_CONFIG,
+  NONE_PENDING,
   requirePath,
   SCHEMA_FILE,
   SINGLE_VERSION,
@@ -296,7 +297,7 @@ async function fileModel(
     readable: true,
     config: NO_CONFIG,
     labels: NO_LABELS,
-    pending: [],
+    pending: NONE_PENDING,
   };
 }
 
