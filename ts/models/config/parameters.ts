@@ -23,6 +23,9 @@ export const ANY_ROWS = 'any';
 /** Value of serval.allowed_rows: row counts. */
 export const ROWS_TEXT = /^\s*\d{1,9}\s*(?:,\s*\d{1,9}\s*)*$/;
 
+/** The largest `memory_priority`. */
+const MEMORY_PRIORITY_MAX = 100;
+
 /** The format of a text. */
 export interface TextRule {
   readonly expected: string;
@@ -50,6 +53,7 @@ export const PARAMETER_RULES: Readonly<Record<string, TextRule>> = {
   load_mode: oneOf('eager', 'lazy'),
   pin: bool(),
   min_idle_seconds: whole(86_400),
+  memory_priority: whole(MEMORY_PRIORITY_MAX),
   max_in_flight: limit('max_in_flight'),
   requests_per_second: limit('requests_per_second'),
   rows_per_second: limit('rows_per_second'),

@@ -52,6 +52,8 @@ export interface DemandRules {
   readonly pin: boolean;
   /** Not before it had no request for this long. */
   readonly minIdleMs: number;
+  /** Those with a lower one leave first. */
+  readonly priority: number;
 }
 
 /** A desired model. Without versions it is known and never ready. */
@@ -118,7 +120,7 @@ export function desiredModel(
 }
 
 /** The rules of most models; shared, as there may be tens of thousands. */
-const MAY_LEAVE: DemandRules = { pin: false, minIdleMs: 0 };
+const MAY_LEAVE: DemandRules = { pin: false, minIdleMs: 0, priority: 0 };
 
 /** undefined: the model loads when it is found. */
 function demandOf(
@@ -128,7 +130,9 @@ function demandOf(
   if ((parameterOf(config, 'load_mode') || mode) !== 'lazy') return undefined;
   const idleSeconds = Number(parameterOf(config, 'min_idle_seconds'));
   const pin = isTrue(parameterOf(config, 'pin'));
-  return pin || idleSeconds > 0 ? { pin, minIdleMs: idleSeconds * 1000 } : MAY_LEAVE;
+  const priority = Number(parameterOf(config, 'memory_priority'));
+  const isPlain = !pin && idleSeconds === 0 && priority === 0;
+  return isPlain ? MAY_LEAVE : { pin, minIdleMs: idleSeconds * 1000, priority };
 }
 
 /**
