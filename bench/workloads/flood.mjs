@@ -1,6 +1,9 @@
-// Two models, one of them flooded: the p99 of the other one's responses, over its p99 alone on the
-// same server. The flood keeps 64 connections busy, each with a request at any time. Both clients
-// are on the load core; they need little of it.
+// Two models, one of them flooded, or two keys of one model, one of which floods it: the p99 of the
+// other one's responses, over its p99 alone on the same server. The flood keeps 64 connections busy,
+// each with a request at any time. Both clients are on the load core; they need little of it.
+import { createHash } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { bytesOf, makeFloats, v2BinaryRequest } from '../bodies.mjs';
 import { callOnce, describeModel, sendOnce } from '../check.mjs';
 import { startServal } from '../contenders/serval.mjs';
@@ -18,7 +21,7 @@ const CONNECTIONS = 64;
 const SECONDS_TIMES = 3;
 const TARGET = { relation: '<=', limit: 2 };
 const LEAD_MS = 300;
-const REFERENCE = 'the quiet model alone';
+const REFERENCE = 'the quiet one alone';
 
 const FLOODED = {
   queued: { model: 'costly', shape: [4], title: 'runs of 1 ms, queued' },
@@ -40,28 +43,42 @@ async function grpcSide(context, server, { model, shape }) {
   return (schedule) => grpcLoad(context, grpc, call, schedule);
 }
 
-/** The same over V2 REST with binary tensors. */
-async function restSide(context, server, { model, shape }) {
+/** The same over V2 REST with binary tensors, with the key if there is one. */
+async function restSide(context, server, { model, shape, key }) {
   const http = { ...server.http, pid: server.pid };
   const { input, output } = await describeModel(http, model);
   const tensor = { name: input.name, datatype: input.datatype, shape };
-  const request = v2BinaryRequest(model, tensor, output.name, bytesOf(valuesOf(shape)));
+  const plain = v2BinaryRequest(model, tensor, output.name, bytesOf(valuesOf(shape)));
+  const keyed = { ...plain.headers, Authorization: `Bearer ${key}` };
+  const request = key === undefined ? plain : { ...plain, headers: keyed };
   await sendOnce(http, request);
   return (schedule) =>
     nativeLoad(context, http, request, { http2: false, schedule: scheduleOf(schedule) });
 }
 
-async function openSides(context, side, flooded) {
-  const names = [flooded.model, QUIET.model];
+/** Writes a key file for the two keys, whose texts are their names. */
+function keyFlags(folder, names) {
+  const digest = (name) => createHash('sha256').update(name).digest('hex');
+  const path = join(folder, '..', `keys-${process.pid}.txt`);
+  writeFileSync(path, names.map((name) => `${name} sha256:${digest(name)} all\n`).join(''));
+  return ['--api-key-file', path, '--open-groups', 'health,metrics,metadata'];
+}
+
+async function openSides(context, side, flooded, quietOne) {
+  const names = [flooded.model, quietOne.model];
   const entries = Object.fromEntries(names.map((name) => [name, { model: name }]));
   const folder = await makeRepository(context, entries);
-  const started = await startServal(context, context.root, ['--model-repository', folder]);
+  const keys = flooded.key === undefined ? [] : keyFlags(folder, [flooded.key, quietOne.key]);
+  const started = await startServal(context, context.root, [
+    ...['--model-repository', folder],
+    ...keys,
+  ]);
   return orStop(started, async (server) => {
     const flood = { how: 'closed', connections: CONNECTIONS, count: CONNECTIONS };
     const quiet = { how: 'open', connections: 1, count: QUIET.rate, spins: false };
     return {
       flood: (await side(context, server, flooded))(flood),
-      quiet: (await side(context, server, QUIET))(quiet),
+      quiet: (await side(context, server, quietOne))(quiet),
       stop: server.stop,
     };
   });
@@ -77,10 +94,11 @@ async function underFlood({ flood, quiet }, seconds) {
   return { ...sample, extra: `flood ${perSecond.toFixed(0)}/s` };
 }
 
-function row(id, protocol, side, flooded) {
+function row(id, protocol, side, flooded, quietOne = QUIET) {
+  const what = quietOne.key === undefined ? 'model' : 'key of a model';
   const workload = {
     id,
-    title: `${protocol}: p99 of a quiet model beside a flooded one (${flooded.title})`,
+    title: `${protocol}: p99 of a quiet ${what} beside a flooding one (${flooded.title})`,
     reference: REFERENCE,
     metric: 'p99-times',
     target: TARGET,
@@ -89,7 +107,7 @@ function row(id, protocol, side, flooded) {
   };
   const run = async (context) => {
     const { rounds, seconds } = optionsOf(workload, context.options);
-    const sides = await openSides(context, side, flooded);
+    const sides = await openSides(context, side, flooded, quietOne);
     try {
       const samples = [];
       for (let round = 0; round < rounds; round += 1) {
@@ -106,9 +124,16 @@ function row(id, protocol, side, flooded) {
   return { ...workload, run };
 }
 
+function keyRow(id, flooded) {
+  const [hot, quiet] = ['hot', 'quiet'].map((key) => ({ ...flooded, key }));
+  return row(id, 'REST', restSide, hot, quiet);
+}
+
 export const flood = [
   row('flood-grpc', 'gRPC', grpcSide, FLOODED.queued),
   row('flood-rest', 'REST', restSide, FLOODED.queued),
   row('flood-grpc-inline', 'gRPC', grpcSide, FLOODED.inline),
   row('flood-rest-inline', 'REST', restSide, FLOODED.inline),
+  keyRow('flood-key', FLOODED.queued),
+  keyRow('flood-key-inline', FLOODED.inline),
 ];

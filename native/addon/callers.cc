@@ -1,4 +1,4 @@
-// The addon's calls for callers whose keys have limits; JavaScript's thread.
+// The addon's calls for callers whose keys have numbers; JavaScript's thread.
 #include "addon/callers.h"
 
 namespace serval {

@@ -1,4 +1,4 @@
-// The addon's calls for callers whose keys have limits. publishCallers: control plane; setCaller:
+// The addon's calls for callers whose keys have numbers. publishCallers: control plane; setCaller:
 // hot path; JavaScript's thread.
 #pragma once
 

@@ -69,6 +69,7 @@ struct RunOptions {
       : cancel(flag) {}
   const CancelFlag* cancel;       // may be null; once it is set, the run ends as soon as it can
   bool null_for_invalid = false;  // tabular: a row that cannot be computed is returned as missing
+  bool takes_turns = false;       // an ensemble: its steps may wait for turns
   // tabular: larger outputs are refused before memory is allocated for them
   uint64_t output_bytes_max = UINT64_MAX;
   // One per output, or empty. For a model that takes device memory: an output that fits is written

@@ -98,7 +98,7 @@ Answer EngineCalls::ask(Call& call, Received message, bool first) {
   lane_->set_caller(call.caller);
   const Answer answered =
       lane_->infer_message(protocol, message.bytes, timeout_us(call), message.owned);
-  thread_.note_flow(lane_->flow(), lane_->flow_weight());
+  thread_.note_flow(lane_->flow());
   TraceId trace_id;
   SpanId span_id;
   if (traces && lane_->traces().take(trace_id, span_id) && first) {
@@ -319,6 +319,7 @@ void EngineCalls::completed(const Waiting& waiting, Request& request) {
 }
 
 void EngineCalls::open(Call& call) {
+  thread_.note_flow({});
   const double deadline = deadline_ms(call);
   if (method_of(call).streams) forwarded_.emplace(call.id(), Forwarded{});
   std::array<uint8_t, sizeof deadline + sizeof call.caller> payload{};

@@ -44,6 +44,7 @@ void RestCalls::begin(HttpRequest& request) {
   uint32_t caller = 0;
   const LearnedRoute* route = routes_.find(bridge_.route_generations(), request, caller);
   if (route != nullptr && route->answer != nullptr) {
+    thread_.note_flow({});
     give(request, *route);
     return;
   }
@@ -156,7 +157,7 @@ bool RestCalls::append(HttpRequest& request, Inference& asked, std::span<const u
 }
 
 void RestCalls::settle(HttpRequest& request, Inference& asked, const Answer& answered) {
-  thread_.note_flow(lane_->flow(), lane_->flow_weight());
+  thread_.note_flow(lane_->flow());
   TraceId trace_id;
   SpanId span_id;
   if (lane_->engine().tracer().on() && lane_->traces().take(trace_id, span_id)) {
@@ -284,6 +285,7 @@ void RestCalls::connected(int change) {
 }
 
 void RestCalls::open(HttpRequest& request) {
+  thread_.note_flow({});
   const auto add = [this](std::string_view text) { head_.append(text).append(1, '\0'); };
   head_.clear();
   add(request.method());

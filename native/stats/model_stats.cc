@@ -271,10 +271,17 @@ void ModelStats::Shard::read_batches(StatsReading& out) const {
 ModelStats::ModelStats(bool summaries) : summaries_(summaries) {}
 
 ModelStats::~ModelStats() {
-  for (auto& shard : shards_) free_made(shard);
+  for (auto& page : pages_) {
+    Page* const shards = page.load(std::memory_order_acquire);
+    if (shards == nullptr) continue;
+    for (auto& shard : *shards) free_made(shard);
+    free_made(page);
+  }
 }
 
-ModelStats::Shard& ModelStats::shard_of(uint32_t thread) { return made(shards_[thread]); }
+ModelStats::Shard& ModelStats::shard_of(uint32_t thread) {
+  return made(made(pages_[thread / kPageShards])[thread % kPageShards]);
+}
 
 void ModelStats::record(const RequestRecord& request) {
   const uint32_t thread = thread_index();
@@ -333,10 +340,15 @@ StatsReading ModelStats::read() const {
   StatsReading out;
   give_buckets(out);
   std::vector<const Shard*> shards;
-  for (const auto& place : shards_) {
-    const Shard* shard = place.load(std::memory_order_acquire);
-    if (shard == nullptr) continue;
-    shards.push_back(shard);
+  for (const auto& made_page : pages_) {
+    const Page* page = made_page.load(std::memory_order_acquire);
+    if (page == nullptr) continue;
+    for (const auto& place : *page) {
+      const Shard* shard = place.load(std::memory_order_acquire);
+      if (shard != nullptr) shards.push_back(shard);
+    }
+  }
+  for (const Shard* shard : shards) {
     shard->read_requests(out);
     const SummaryWindow* window = shard->window.load(std::memory_order_acquire);
     if (window != nullptr) window->add_to(out.recent, wall_ms());

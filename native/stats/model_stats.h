@@ -113,7 +113,10 @@ class ModelStats {
   struct Shard;
   Shard& shard_of(uint32_t thread);
   const bool summaries_;
-  std::array<std::atomic<Shard*>, 256> shards_{};  // by thread_index(); owned
+  // In pages that the first record of one of their threads makes: most of many models have none.
+  static constexpr size_t kPageShards = 16;
+  using Page = std::array<std::atomic<Shard*>, kPageShards>;
+  std::array<std::atomic<Page*>, 256 / kPageShards> pages_{};  // by thread_index(); owned
 };
 
 }  // namespace serval

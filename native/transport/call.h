@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/buffer.h"
+#include "base/cpu/fair_order.h"
 #include "base/generated/grpc_code.h"
 #include "transport/loop/connection.h"
 
@@ -102,9 +103,9 @@ class CallThread {
   virtual void give_buffer(ByteBuffer buffer) = 0;
   // Frees the buffers that are kept for reuse.
   virtual void drop_kept() = 0;
-  // The connection that is being read had a request of this flow (0 = none): connections are read
-  // in the order of their flows' shares. `weight`: of the flow, at least 1.
-  virtual void note_flow(uint32_t flow, uint32_t weight) = 0;
+  // The connection that is being read had a request of this flow: connections are read in the order
+  // of their flows' shares.
+  virtual void note_flow(const FlowShare& share) = 0;
 
  protected:
   ~CallThread() = default;

@@ -1,7 +1,12 @@
 // The limits of a key, as its line in the key file states them after the groups. Pure; control
 // plane.
 import { invalidArgument } from '../base/errors.js';
-import { LIMIT_IN_FLIGHT_MAX, LIMIT_RATE_MAX, MODEL_PATTERNS_MAX } from '../base/limits.js';
+import {
+  LIMIT_IN_FLIGHT_MAX,
+  LIMIT_RATE_MAX,
+  MODEL_PATTERNS_MAX,
+  WEIGHT_MAX,
+} from '../base/limits.js';
 import { echo } from '../base/text.js';
 
 /** Limits of requests; absent members are unlimited. */
@@ -12,9 +17,11 @@ export interface RequestLimits {
   readonly rowsPerSecond?: number;
 }
 
-/** The part of a line after name, digest and groups. */
+/** The words of a line after name, digest and groups. */
 export interface KeyLimits {
   readonly limits?: RequestLimits;
+  /** Its share of a model's time, relative to other keys; absent: 100. */
+  readonly weight?: number;
   /** Patterns of the names of the models that it may use; absent: all. */
   readonly models?: readonly string[];
 }
@@ -30,7 +37,7 @@ export const LIMIT_NAMES = {
   rows_per_second: 'rowsPerSecond',
 } as const;
 type LimitName = keyof typeof LIMIT_NAMES;
-const WORDS = [...Object.keys(LIMIT_NAMES), 'models'].join(', ');
+const WORDS = [...Object.keys(LIMIT_NAMES), 'weight', 'models'].join(', ');
 
 const isLimit = (name: string): name is LimitName => Object.hasOwn(LIMIT_NAMES, name);
 
@@ -66,15 +73,24 @@ function readPatterns(text: string, where: string): readonly string[] {
   return patterns;
 }
 
+/** Errors: InvalidArgument. */
+function readWeight(text: string, where: string): number {
+  const value = /^\d{1,4}$/.test(text) ? Number(text) : 0;
+  if (value >= 1 && value <= WEIGHT_MAX) return value;
+  const message = `expected a whole number from 1 to ${WEIGHT_MAX}, got ${echo(text)}`;
+  throw invalidArgument(where, 'weight', message);
+}
+
 /** Parses words like `max_in_flight=8`. Errors: InvalidArgument naming the word. */
 export function readKeyLimits(words: readonly string[], where: string): KeyLimits {
   const limits: Partial<Record<(typeof LIMIT_NAMES)[LimitName], number>> = {};
   let models: readonly string[] | undefined;
+  let weight: number | undefined;
   const seen = new Set<string>();
   for (const word of words) {
     const [name = '', ...rest] = word.split('=');
     const text = rest.join('=');
-    if (rest.length === 0 || (!isLimit(name) && name !== 'models')) {
+    if (rest.length === 0 || !(isLimit(name) || name === 'models' || name === 'weight')) {
       throw invalidArgument(
         where,
         `expected NAME=VALUE of ${WORDS} after the groups, got ${echo(word)}`,
@@ -82,6 +98,10 @@ export function readKeyLimits(words: readonly string[], where: string): KeyLimit
     }
     if (seen.has(name)) throw invalidArgument(where, `${name} is there twice`);
     seen.add(name);
+    if (name === 'weight') {
+      weight = readWeight(text, where);
+      continue;
+    }
     if (!isLimit(name)) {
       models = readPatterns(text, where);
       continue;
@@ -95,5 +115,6 @@ export function readKeyLimits(words: readonly string[], where: string): KeyLimit
   return {
     ...(Object.keys(limits).length > 0 && { limits }),
     ...(models !== undefined && { models }),
+    ...(weight !== undefined && { weight }),
   };
 }

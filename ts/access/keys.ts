@@ -13,7 +13,10 @@ export interface ApiKey extends KeyLimits {
   /** SHA-256 of the key, in hexadecimal digits. */
   readonly digest: string;
   readonly groups: readonly CallGroup[];
-  /** Set while the server runs if the key has limits: its number in the engine's CallerTable. */
+  /**
+   * Set while the server runs if there are several keys, or this one has limits: its number in the
+   * engine's CallerTable.
+   */
   readonly caller?: number;
 }
 

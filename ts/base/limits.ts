@@ -34,6 +34,12 @@ export const MODEL_PATTERNS_MAX = 256;
 /** The largest limits of a model or a key; native/engine/control/spec has the same. */
 export const LIMIT_IN_FLIGHT_MAX = 1_000_000;
 export const LIMIT_RATE_MAX = 1_000_000_000;
+/** The largest `weight` of a model or a key, and that without one; the same. */
+export const WEIGHT_MAX = 1000;
+export const WEIGHT_DEFAULT = 100;
+/** A JavaScript heap is compacted once this number of models changed, and none for this time. */
+export const COMPACT_MODELS_MIN = 1000;
+export const COMPACT_AFTER_MS = 1000;
 /** Poll interval of --api-key-file. */
 export const ACCESS_LOOK_MS = 1000;
 /** Connections of the admin address: operators and scrapers are few. */

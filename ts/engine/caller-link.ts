@@ -1,4 +1,4 @@
-// A thread's link for the requests of one caller whose key has limits: the engine counts them under
+// A thread's link for the requests of one caller whose key has a number: the engine counts them under
 // its number. Hot path of such requests; the thread of the link.
 import type { ServerValue } from './binding.js';
 import type { CompletionTarget, EngineLink, RequestLink } from './link.js';

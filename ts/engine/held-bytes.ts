@@ -1,8 +1,7 @@
 // Counts bytes that a listener's JavaScript holds for clients (responses that they do not read,
 // messages still arriving) in the engine's budget. Coarse: reports to the engine only larger
 // changes. Hot path; one listener's thread.
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
+import { collectGarbage } from '../base/garbage.js';
 import type { EngineLink } from './link.js';
 
 /** Change in bytes that is not reported to the engine yet. */
@@ -13,12 +12,6 @@ const UNTOLD_BYTES_MAX = 65_536;
 const BURST_BYTES_MIN = 33_554_432;
 /** Delay after a burst before its garbage is collected. */
 const COLLECT_AFTER_MS = 1000;
-
-/** V8 frees buffers only when it collects garbage, which an idle thread never does by itself. */
-function collectGarbage(): void {
-  setFlagsFromString('--expose-gc');
-  (runInNewContext('gc') as () => void)();
-}
 
 /** The transport's HeldBytes on the engine. */
 export class LinkHeldBytes {

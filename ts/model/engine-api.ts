@@ -231,7 +231,7 @@ export interface EngineControl {
   stats(handles?: readonly number[]): engine.EngineStats;
 }
 
-/** The engine's callers: the API keys that have limits or may use some models only. */
+/** The engine's callers: the API keys with their limits, models and weights. */
 export interface CallerControl {
   /** Replaces the callers; those that stay keep their counts. */
   publishCallers(callers: readonly engine.Caller[]): void;

@@ -12,6 +12,16 @@ namespace serval {
 
 inline constexpr uint32_t kTurnWeightDefault = 100;
 
+// Names a flow and the part of it that a request belongs to: a model, and the API key of its
+// caller. Flows share a resource by their weights, and the parts of a flow share what the flow
+// gets.
+struct FlowShare {
+  uint32_t flow = 0;  // 0: the request belongs to none
+  uint32_t weight = kTurnWeightDefault;
+  uint32_t part = 0;
+  uint32_t part_weight = kTurnWeightDefault;
+};
+
 class FairFlow {
  public:
   explicit FairFlow(double weight = kTurnWeightDefault) : weight_(weight > 0 ? weight : 1) {}

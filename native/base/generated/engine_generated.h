@@ -2338,7 +2338,8 @@ struct Caller FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_NUMBER = 4,
     VT_NAME = 6,
     VT_LIMITS = 8,
-    VT_MODELS = 10
+    VT_MODELS = 10,
+    VT_WEIGHT = 12
   };
   uint32_t number() const {
     return GetField<uint32_t>(VT_NUMBER, 0);
@@ -2352,6 +2353,9 @@ struct Caller FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *models() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *>(VT_MODELS);
   }
+  uint32_t weight() const {
+    return GetField<uint32_t>(VT_WEIGHT, 100);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint32_t>(verifier, VT_NUMBER, 4) &&
@@ -2362,6 +2366,7 @@ struct Caller FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyOffset(verifier, VT_MODELS) &&
            verifier.VerifyVector(models()) &&
            verifier.VerifyVectorOfStrings(models()) &&
+           VerifyField<uint32_t>(verifier, VT_WEIGHT, 4) &&
            verifier.EndTable();
   }
 };
@@ -2382,6 +2387,9 @@ struct CallerBuilder {
   void add_models(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> models) {
     fbb_.AddOffset(Caller::VT_MODELS, models);
   }
+  void add_weight(uint32_t weight) {
+    fbb_.AddElement<uint32_t>(Caller::VT_WEIGHT, weight, 100);
+  }
   explicit CallerBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -2399,8 +2407,10 @@ inline flatbuffers::Offset<Caller> CreateCaller(
     uint32_t number = 0,
     flatbuffers::Offset<flatbuffers::String> name = 0,
     flatbuffers::Offset<serval::fb::LimitSpec> limits = 0,
-    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> models = 0) {
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> models = 0,
+    uint32_t weight = 100) {
   CallerBuilder builder_(_fbb);
+  builder_.add_weight(weight);
   builder_.add_models(models);
   builder_.add_limits(limits);
   builder_.add_name(name);
@@ -2413,7 +2423,8 @@ inline flatbuffers::Offset<Caller> CreateCallerDirect(
     uint32_t number = 0,
     const char *name = nullptr,
     flatbuffers::Offset<serval::fb::LimitSpec> limits = 0,
-    const std::vector<flatbuffers::Offset<flatbuffers::String>> *models = nullptr) {
+    const std::vector<flatbuffers::Offset<flatbuffers::String>> *models = nullptr,
+    uint32_t weight = 100) {
   auto name__ = name ? _fbb.CreateString(name) : 0;
   auto models__ = models ? _fbb.CreateVector<flatbuffers::Offset<flatbuffers::String>>(*models) : 0;
   return serval::fb::CreateCaller(
@@ -2421,7 +2432,8 @@ inline flatbuffers::Offset<Caller> CreateCallerDirect(
       number,
       name__,
       limits,
-      models__);
+      models__,
+      weight);
 }
 
 struct CallerTable FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {

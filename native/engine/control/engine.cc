@@ -250,7 +250,7 @@ Result<Engine::Loaded> Engine::make_loaded(const ModelSpec& spec) {
   Result<std::vector<std::shared_ptr<BackendModel>>> replicas = load_replicas(spec);
   if (!replicas.ok()) return std::move(replicas.error());
   if (spec.ensemble.empty()) {
-    const Status limited = turns_->check(spec.rate_resources, spec.devices_or_host());
+    const Status limited = turns_->check(spec.name, spec.rate_resources, spec.devices_or_host());
     if (!limited.ok()) return limited.error();
   }
   Status wrapped = add_ragged(spec, budget_.get(), replicas.value());

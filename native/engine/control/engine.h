@@ -83,7 +83,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   // with none when it is cancelled. One request at a time.
   void take_asked(Request& request, std::shared_ptr<Home> home);
   void publish_routes(RouteChange change);
-  // Publishes the callers that have limits, from engine.fbs CallerTable bytes. Errors:
+  // Publishes the callers, from engine.fbs CallerTable bytes. Errors:
   // invalid_argument.
   Status publish_callers(std::span<const uint8_t> callers);
   // Runs one request message on every session of a loaded model; completes with the last session's

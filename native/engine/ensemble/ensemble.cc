@@ -62,7 +62,7 @@ class EnsembleModel final : public BackendModel {
     auto& work = static_cast<EnsembleScratch&>(scratch);
     work.release_outputs();
     begin(inputs, output_indices, work);
-    Status done = run_steps(work, options.cancel);
+    Status done = run_steps(work, options);
     if (!done.ok()) {
       work.runs.abandon();
       return done;
@@ -116,19 +116,19 @@ class EnsembleModel final : public BackendModel {
   }
 
   // Starts what can be started, runs the first of the others here, and again, until all have ended.
-  Status run_steps(EnsembleScratch& work, const CancelFlag* cancel) {
+  Status run_steps(EnsembleScratch& work, const RunOptions& options) {
     while (!work.waiting.empty() || work.runs.outstanding() != 0) {
       size_t here = plan_.steps.size();
       Status begun = start_ready(work, here);
       if (!begun.ok()) return begun;
       const bool is_here = here != plan_.steps.size();
       if (is_here) {
-        const Stopwatch watch;
-        if (Status ran = work.runs.run_here(here, cancel); !ran.ok()) return ran;
-        note_run(here, watch.elapsed_ns());
+        uint64_t ran_ns = 0;
+        if (Status ran = work.runs.run_here(here, options, ran_ns); !ran.ok()) return ran;
+        note_run(here, ran_ns);
         take_results(here, work);
       }
-      for (const size_t step : is_here ? work.runs.take_ended() : work.runs.wait(cancel)) {
+      for (const size_t step : is_here ? work.runs.take_ended() : work.runs.wait(options.cancel)) {
         if (Status ended = work.runs.outcome(step); !ended.ok()) return ended;
         take_results(step, work);
       }

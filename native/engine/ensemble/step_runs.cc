@@ -55,7 +55,7 @@ void StepRuns::reset(Run& run, size_t step) {
   request.cancel.reset();
 }
 
-Status StepRuns::run_here(size_t step, const CancelFlag* cancel) {
+Status StepRuns::run_here(size_t step, const RunOptions& options, uint64_t& ran_ns) {
   const PlannedStep& planned = plan_.steps[step];
   Run& run = *runs_[step];
   reset(run, step);
@@ -63,13 +63,20 @@ Status StepRuns::run_here(size_t step, const CancelFlag* cancel) {
   planned.model->counters().requests_inline.fetch_add(1, std::memory_order_relaxed);
   ServeInput input;
   input.protocol = Protocol::V2Grpc;
-  input.cancel = cancel;
+  input.cancel = options.cancel;
   input.step = &run.call;
   input.cache = CacheUse::Runs;
+  input.takes_turns = options.takes_turns;
   bool served = false;
   {
     const ReplicaUse use(*planned.model, 0);
-    served = serve(input, *planned.model, use.index(), 0, settings_, run.memory, run.request);
+    RunTurn turn(planned.model->turns());
+    uint64_t queue_ns = 0;
+    if (options.takes_turns && turn.needed()) queue_ns = turn.wait(options.cancel, use.index());
+    const Stopwatch watch;
+    served =
+        serve(input, *planned.model, use.index(), queue_ns, settings_, run.memory, run.request);
+    ran_ns = watch.elapsed_ns();
   }
   if (served) return outcome(step);
   // It took too long for a listener's thread: the whole ensemble runs again on another one.

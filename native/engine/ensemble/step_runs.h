@@ -29,8 +29,9 @@ class StepRuns final : private LaneHooks, private RunEnder {
   // Sets what a step reads and which of its outputs (numbers within PlannedStep::outputs) are
   // wanted. `tensors`: those of the ensemble, of which the step's inputs exist.
   void prepare(size_t step, std::span<const TensorView> tensors, std::span<const uint32_t> wanted);
-  // Runs a step on this thread. Errors: the step's own, with its name.
-  Status run_here(size_t step, const CancelFlag* cancel);
+  // Runs a step on this thread, after it waited for a turn if the options say so. `ran_ns`: how
+  // long it ran. Errors: the step's own, with its name.
+  Status run_here(size_t step, const RunOptions& options, uint64_t& ran_ns);
   // Puts a step into its model's queue. Errors: queue_full, model_not_ready.
   Status start(size_t step);
   // Waits until steps that were started have ended, and returns them; while `cancel` is set, also

@@ -26,6 +26,7 @@ void InlineRunner::close() {
 bool InlineRunner::run(Model& model, ServeInput input, uint64_t queue_ns, uint64_t limit_ns,
                        Request& out) {
   input.cancel = input.displace = runs_.flag();
+  input.takes_turns = false;
   runs_.begin(*watch_, std::min(limit_ns, model.policy().run_ns_max()));
   const bool served = serve(input, model, 0, queue_ns, settings_, memory_, out);
   runs_.end(*watch_);

@@ -45,9 +45,8 @@ class Lane {
   // Sets the caller of the requests that follow; see LaneState.
   void set_caller(uint32_t number) { state_.set_caller(number); }
 
-  // The model of the latest request that had one, as a flow of its connection; its weight.
-  uint32_t flow() const { return state_.flow(); }
-  uint32_t flow_weight() const { return state_.flow_weight(); }
+  // The flow of the latest request; see LaneState.
+  FlowShare flow() const { return state_.flow(); }
 
   // Runs or queues a whole REST body. handle 0 = the model is unknown (V1 still checks the body).
   Answer infer(Protocol protocol, uint32_t handle, std::span<const uint8_t> body,

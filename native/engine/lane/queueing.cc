@@ -58,6 +58,8 @@ void Queueing::begin(Request& request, const std::shared_ptr<Model>& model, cons
   request.protocol = arrival.protocol;
   request.json_bytes = arrival.json_bytes;
   request.schedule = arrival.schedule;
+  request.key = state_.flow().part;
+  request.key_weight = state_.flow().part_weight;
   request.model = model;
   request.home = state_.home;
   request.queued = Stopwatch();

@@ -13,6 +13,7 @@ Status LaneState::admit_limited(const Model& model, Admission& admission) {
   const std::shared_ptr<const CallerTable>& callers = published_->callers;
   const LimitedCaller* caller =
       caller_ == 0 || callers == nullptr ? nullptr : callers->find(caller_);
+  if (caller != nullptr) flow_.part_weight = caller->weight;
   const std::optional<LimitHit> hit =
       admission.begin(caller == nullptr ? nullptr : caller->limits, model.limits());
   return hit.has_value() ? Status(limit_error(*hit)) : Status();

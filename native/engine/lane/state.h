@@ -34,20 +34,22 @@ struct LaneState {
   }
   void drop_published() { published_ = std::make_shared<Published>(); }
 
-  // Sets the caller of the requests that follow: its number in the CallerTable, 0 = one whose key
-  // has no limits, or none.
-  void set_caller(uint32_t number) { caller_ = number; }
+  // Sets the caller of the request that follows: its number in the CallerTable, 0 = none, or the
+  // only key's. Call it before each request of a listener.
+  void set_caller(uint32_t number) {
+    caller_ = number;
+    flow_.flow = 0;
+  }
   // Admits a request of that caller unless a limit refuses it. Errors: limit_reached.
   Status admit(const Model& model, Admission& admission) {
-    if (&model != flow_model_) [[unlikely]]
-      set_flow(model);
+    flow_ = {model.handle(), model.spec().turn_weight, caller_};
     if (caller_ == 0 && model.limits() == nullptr) [[likely]]
       return {};
     return admit_limited(model, admission);
   }
-  // The flow of the latest request: its model's handle, and the model's weight.
-  uint32_t flow() const { return flow_; }
-  uint32_t flow_weight() const { return flow_weight_; }
+  // The flow of the latest request: its model by handle, and the caller as its part. None if the
+  // request has no model.
+  const FlowShare& flow() const { return flow_; }
   // The routes that the caller sees when it names this model: none for a model that is not open to
   // its key, which then is as unknown as one that does not exist.
   const RouteTable& routes_to(std::string_view model) {
@@ -66,18 +68,11 @@ struct LaneState {
  private:
   Status admit_limited(const Model& model, Admission& admission);
   bool may_use(const Published& now, std::string_view model) const;
-  void set_flow(const Model& model) {
-    flow_model_ = &model;
-    flow_ = model.handle();
-    flow_weight_ = model.spec().turn_weight;
-  }
 
   std::shared_ptr<const Published> published_;
   const RouteTable no_routes_;
   uint32_t caller_ = 0;
-  const void* flow_model_ = nullptr;  // to compare only: it may be gone
-  uint32_t flow_ = 0;
-  uint32_t flow_weight_ = 0;
+  FlowShare flow_;
 };
 
 }  // namespace serval

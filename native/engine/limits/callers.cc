@@ -61,16 +61,20 @@ Result<std::shared_ptr<const CallerTable>> CallerTable::next(std::span<const uin
   for (const fb::Caller* from : *root->callers()) {
     LimitedCaller& caller = table->by_number_[from->number()];
     const LimitedCaller* before = find(from->number());
-    caller.limits = before != nullptr ? before->limits
-                                      : std::make_shared<RequestLimits>(RequestLimits::Of::Key,
-                                                                        from->name()->str());
     LimitSpec spec;
     if (const fb::LimitSpec* limits = from->limits(); limits != nullptr) {
       spec.max_in_flight = limits->max_in_flight();
       spec.requests_per_second = limits->requests_per_second();
       spec.rows_per_second = limits->rows_per_second();
     }
-    caller.limits->set(spec);
+    if (has_limits(spec)) {
+      caller.limits =
+          before != nullptr && before->limits != nullptr
+              ? before->limits
+              : std::make_shared<RequestLimits>(RequestLimits::Of::Key, from->name()->str());
+      caller.limits->set(spec);
+    }
+    caller.weight = std::max(1u, from->weight());
     if (from->models() == nullptr) continue;
     for (const flatbuffers::String* pattern : *from->models()) {
       caller.models.push_back(pattern->str());
@@ -81,7 +85,9 @@ Result<std::shared_ptr<const CallerTable>> CallerTable::next(std::span<const uin
 
 std::vector<std::shared_ptr<RequestLimits>> CallerTable::all() const {
   std::vector<std::shared_ptr<RequestLimits>> out;
-  for (const auto& [number, caller] : by_number_) out.push_back(caller.limits);
+  for (const auto& [number, caller] : by_number_) {
+    if (caller.limits != nullptr) out.push_back(caller.limits);
+  }
   std::ranges::sort(out, {}, [](const std::shared_ptr<RequestLimits>& one) { return one->name(); });
   return out;
 }

@@ -1,4 +1,5 @@
-// Callers whose API keys have limits or may use some models only, by number: an immutable table.
+// Callers by the numbers of their API keys, with their limits, the models that they may use, and
+// their weights: an immutable table.
 // Readers: listener threads.
 #pragma once
 
@@ -19,8 +20,9 @@ namespace serval {
 bool matches_pattern(std::string_view pattern, std::string_view text);
 
 struct LimitedCaller {
-  std::shared_ptr<RequestLimits> limits;
-  std::vector<std::string> models;  // patterns; empty: all models
+  std::shared_ptr<RequestLimits> limits;  // null: it has none
+  std::vector<std::string> models;        // patterns; empty: all models
+  uint32_t weight = 100;                  // its share of a model's time, relative to others
 
   bool may_use(std::string_view model) const;
 };
@@ -36,7 +38,7 @@ class CallerTable {
     const auto found = by_number_.find(number);
     return found == by_number_.end() ? nullptr : &found->second;
   }
-  // The limits of all callers, by name.
+  // The limits of all callers that have some, by name.
   std::vector<std::shared_ptr<RequestLimits>> all() const;
 
  private:

@@ -44,10 +44,11 @@ std::shared_ptr<Model> make_absent_model(uint32_t handle, const ModelSpec& spec,
   bare.exec_mode = ExecMode::Queued;
   services.process_wait_ns = kLoadWaitNs;
   services.absent = &absent;
-  auto backend = std::make_shared<AbsentBackend>();
+  // One for all: there may be tens of thousands of absent models.
+  static const std::shared_ptr<BackendModel> backend = std::make_shared<AbsentBackend>();
   Result<ModelShapes> shapes = ModelShapes::make(bare, backend->info().signatures);
   return std::make_shared<Model>(handle, std::move(bare),
-                                 std::vector<std::shared_ptr<BackendModel>>{std::move(backend)},
+                                 std::vector<std::shared_ptr<BackendModel>>{backend},
                                  std::move(shapes.value()), 0, services);
 }
 

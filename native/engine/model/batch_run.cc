@@ -28,6 +28,7 @@ Status Batcher::run_backend(Member& like, std::span<const TensorView> inputs, Re
                             BackendScratch& scratch, const CancelFlag* cancel, uint64_t bytes_held,
                             RaggedModel* joined) {
   RunOptions options = run_options(like.decoded, cancel, like.request->home->settings());
+  options.takes_turns = true;
   options.output_bytes_max -= std::min(options.output_bytes_max, bytes_held);
   Status ran = catch_exceptions([&] {
     if (joined != nullptr) {

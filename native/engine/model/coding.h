@@ -23,6 +23,8 @@ struct ServeInput {
   CancelFlag* displace = nullptr;  // on a listener's thread: the flag of `cancel`; else null
   StepCall* step = nullptr;        // a step of an ensemble: its tensors, instead of a body
   CacheUse cache = CacheUse::Off;
+  // The steps of an ensemble may wait for turns: not on a listener's thread.
+  bool takes_turns = false;
 };
 
 // Returns the input of a queued request. Borrows it.
@@ -34,7 +36,8 @@ inline ServeInput input_of(const Request& request, const CancelFlag* cancel) {
           request.group == nullptr ? nullptr : &request.task_signature,
           nullptr,
           request.step,
-          request.waited_for_equal ? CacheUse::Runs : CacheUse::Waits};
+          request.waited_for_equal ? CacheUse::Runs : CacheUse::Waits,
+          true};
 }
 
 // Adds to an error about a missing signature, as data, the signature and its model.

@@ -20,11 +20,13 @@ namespace serval {
 
 namespace {
 
-// The turns that the model's queued runs need; null = none. The runs of an ensemble wait for those
-// of its steps, which need turns themselves.
+// The turns that the model's queued runs need; null = none. An ensemble leaves them to its steps:
+// it counts as using the cores if those run on its thread.
 RunTurns* turns_for(const ModelSpec& spec, const BackendModelInfo& info, RunTurns* turns) {
-  const bool needs = spec.ensemble.empty() && turns != nullptr &&
-                     (turns->limits_rates() || (info.computes && !info.on_gpu));
+  if (turns == nullptr) return nullptr;
+  const bool needs = spec.ensemble.empty()
+                         ? turns->limits_rates() || (info.computes && !info.on_gpu)
+                         : !info.waits;
   return needs ? turns : nullptr;
 }
 
@@ -101,7 +103,8 @@ Model::Model(uint32_t handle, ModelSpec spec, std::vector<std::shared_ptr<Backen
       policy_(exec_mode(spec_, replicas[0]->info(), services.turns), spec_.inline_us_max),
       queue_(spec_.queue),
       turns_(turns_for(spec_, replicas[0]->info(), services.turns),
-             turn_weight(spec_, services.turns), spec_.rate_resources, spec_.devices_or_host()),
+             turn_weight(spec_, services.turns), spec_.rate_resources, spec_.devices_or_host(),
+             {.model = spec_.name, .by_steps = !spec_.ensemble.empty()}),
       stats_(services_.summaries) {
   for (std::shared_ptr<BackendModel>& backend : replicas) {
     takes_device_memory_ &= backend->info().takes_device_memory;

@@ -262,7 +262,7 @@ class Model final : public Timed, public EqualRequests {
   void run_place(size_t index);
 
   std::mutex places_mutex_;
-  std::deque<Place> places_;        // guarded by places_mutex_
+  std::vector<Place> places_;       // guarded by places_mutex_
   bool stopped_ = false;            // guarded by places_mutex_
   std::atomic<bool> asked_{false};  // of an absent model: a request waits
 

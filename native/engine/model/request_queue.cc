@@ -37,7 +37,10 @@ bool RequestQueue::is_timed(const Request& request) const {
   return !ordered_ && time_limit_of(request) != kNever;
 }
 
-RequestQueue::RequestQueue(QueueSettings settings) : settings_(std::move(settings)) {
+RequestQueue::RequestQueue(QueueSettings settings) : settings_(std::move(settings)) {}
+
+// Caller holds mutex_.
+void RequestQueue::make_levels() {
   levels_.resize(std::max<size_t>(1, settings_.priority_levels));
   for (size_t i = 0; i < levels_.size(); ++i) {
     const uint32_t level = settings_.priority_levels == 0 ? 0 : static_cast<uint32_t>(i + 1);
@@ -64,14 +67,16 @@ TimeoutAction RequestQueue::action_of(uint64_t priority) const {
   return settings_.policy_of(level_of(priority)).timeout_action;
 }
 
+// Caller holds mutex_.
 RequestQueue::Level& RequestQueue::level_for(const Request& request) {
+  if (levels_.empty()) [[unlikely]]
+    make_levels();
   const uint32_t number = level_of(request.schedule.priority);
   return levels_[number == 0 ? 0 : number - 1];
 }
 
 RequestQueue::Push RequestQueue::push(Request* request, bool notify_now, uint64_t& limit) {
-  Level& level = level_for(*request);
-  const QueuePolicy& policy = *level.policy;
+  const QueuePolicy& policy = settings_.policy_of(level_of(request->schedule.priority));
   uint64_t timeout_us = policy.default_timeout_us;
   const uint64_t wanted_us = std::min(request->schedule.timeout_us, kTimeoutUsMax);
   if (policy.allow_timeout_override && wanted_us != 0 &&
@@ -84,9 +89,10 @@ RequestQueue::Push RequestQueue::push(Request* request, bool notify_now, uint64_
   {
     std::lock_guard lock(mutex_);
     if (closed_) return Push::Closed;
+    Level& level = level_for(*request);
     const size_t waits = level.waiting.size() + level.delayed.size();
     if (waits >= level.requests_max + starting_) return Push::Full;
-    level.waiting.push_back(request);
+    insert(level, request);
     ++size_;
     if (is_timed(*request)) {
       ++timed_;
@@ -99,6 +105,30 @@ RequestQueue::Push RequestQueue::push(Request* request, bool notify_now, uint64_
   }
   if (notify_now) ready_.notify_one();
   return Push::Taken;
+}
+
+// Caller holds mutex_. Start-time fair queueing over the keys: a key with few waiting requests is
+// served before the rest of one with many. See base/cpu/fair_order.h.
+void RequestQueue::insert(Level& level, Request* request) {
+  std::deque<Request*>& waiting = level.waiting;
+  if (waiting.empty() && !level.keys.empty()) {
+    level.keys.clear();
+    level.place = 0;
+  }
+  // Requests without a key that wait among themselves need no places.
+  if (ordered_ || (request->key == 0 && level.keys.empty())) {
+    request->key_start = 0;
+    waiting.push_back(request);
+    return;
+  }
+  double& next = level.keys[request->key];
+  request->key_start = std::max(next, level.place);
+  next = request->key_start + 1.0 / std::max(1u, request->key_weight);
+  const auto is_earlier = [](double place, const Request* other) {
+    return place < other->key_start;
+  };
+  waiting.insert(std::upper_bound(waiting.begin(), waiting.end(), request->key_start, is_earlier),
+                 request);
 }
 
 // Caller holds mutex_. Ends the policy's timeout of a request that its policy delays.
@@ -354,6 +384,7 @@ size_t RequestQueue::take(std::span<Request*> out, uint64_t until_ns, std::vecto
       while (count < out.size() && !requests->empty()) {
         Request* request = requests->front();
         requests->pop_front();
+        level.place = std::max(level.place, request->key_start);
         --size_;
         if (is_timed(*request)) --timed_;
         out[count++] = request;

@@ -1,6 +1,7 @@
-// A model's bounded queue of requests: by priority, then in order of arrival; late ones are
-// rejected or delayed by the policy of their level. Any thread. Never blocks a producer. Source of
-// the policies: Triton's queue policies (docs/guides/batching.md).
+// A model's bounded queue of requests: by priority, then by the shares of the callers' keys, then
+// in order of arrival; late ones are rejected or delayed by the policy of their level. Any thread.
+// Never blocks a producer. Source of the policies: Triton's queue policies
+// (docs/guides/batching.md).
 #pragma once
 
 #include <atomic>
@@ -10,6 +11,7 @@
 #include <deque>
 #include <mutex>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "base/policies.h"
@@ -118,11 +120,17 @@ class RequestQueue {
     size_t requests_max = 0;
     std::deque<Request*> waiting;
     std::deque<Request*> delayed;  // past their timeout, run when nothing else waits at the level
+    // The shares of the keys that had requests since `waiting` was empty, and the place of the
+    // request that was taken last. A request costs 1, as the runs of one model take about as long.
+    std::unordered_map<uint32_t, double> keys;  // the earliest place of the key's next request
+    double place = 0;
   };
+  void insert(Level& level, Request* request);
   std::vector<Request*> take_all();
   void move_late(std::vector<Request*>& late);
   bool timed_out(Level& level, Request* request, uint64_t now, std::vector<Request*>& late);
   Level& level_for(const Request& request);
+  void make_levels();
   // Whether the queue has to remove the request when its time limit passes.
   bool is_timed(const Request& request) const;
   void begin_wait(Request* request, uint64_t now);
@@ -136,7 +144,9 @@ class RequestQueue {
   const QueueSettings settings_;
   std::mutex mutex_;
   std::condition_variable ready_;
-  std::vector<Level> levels_;      // guarded by mutex_; the first is served first
+  // Guarded by mutex_; the first is served first. Empty until the first request: most of many
+  // models have none.
+  std::vector<Level> levels_;
   std::vector<Request*> parked_;   // guarded by mutex_; not counted in size_
   size_t size_ = 0;                // guarded by mutex_
   size_t timed_ = 0;               // guarded by mutex_: waiting requests with a time limit

@@ -15,15 +15,17 @@ namespace serval {
 namespace {
 
 // Hot path: run. Runs the model; the outputs live in the scratch until it is released.
-Status run(const CancelFlag* cancel, Replica& replica, const Limits& limits, ServeMemory& memory,
+Status run(const ServeInput& input, Replica& replica, const Limits& limits, ServeMemory& memory,
            BackendScratch& scratch) {
   const DecodedRequest& decoded = memory.decoded;
   memory.output_indices.clear();
   for (const RequestedOutput& output : decoded.outputs) {
     memory.output_indices.push_back(output.index);
   }
+  RunOptions options = run_options(decoded, input.cancel, limits);
+  options.takes_turns = input.takes_turns;
   Status ran = replica.backend().run(decoded.signature_index, decoded.inputs, memory.output_indices,
-                                     scratch, run_options(decoded, cancel, limits));
+                                     scratch, options);
   if (!ran.ok()) return ran;
   const std::span<const TensorView> outputs = scratch.outputs();
   memory.outputs.assign(outputs.begin(), outputs.end());
@@ -117,7 +119,7 @@ Status serve_steps(const ServeInput& input, Model& model, size_t replica_index,
   std::unique_ptr<BackendScratch> scratch = replica.take_scratch();
   {
     const RetryTurn turn(replica.backend(), out.died, input.cancel);
-    done = run(input.cancel, replica, settings, memory, *scratch);
+    done = run(input, replica, settings, memory, *scratch);
   }
   times.infer_ns = run_watch.elapsed_ns();
   if (!done.ok()) {

@@ -69,23 +69,31 @@ const uint32_t* RateResources::set_count(const Key& key) const {
 
 uint32_t RateResources::count_of(const Key& key, const Resource& resource) const {
   if (const uint32_t* count = set_count(key); count != nullptr) return *count;
-  return resource.needs.empty() ? 0 : *resource.needs.rbegin();
+  return resource.needs.empty() ? 0 : resource.needs.rbegin()->first;
 }
 
-Status RateResources::check(std::span<const RateResource> needs,
+const std::string* RateResources::disagrees(const std::string& model, const Key& key,
+                                            bool global) const {
+  for (const auto& [other, resource] : resources_) {
+    if (other.first != key.first || (other.second == kGlobal) == global) continue;
+    for (const auto& [count, owner] : resource.needs) {
+      if (owner != model) return &owner;
+    }
+  }
+  return nullptr;
+}
+
+Status RateResources::check(const std::string& model, std::span<const RateResource> needs,
                             std::span<const int> devices) const {
   for (const RateResource& need : needs) {
     for (const int device : devices) {
       const Key key = key_of(need, device);
-      const bool clashes = std::ranges::any_of(resources_, [&](const auto& one) {
-        return one.first.first == key.first && (one.first.second == kGlobal) != need.global &&
-               !one.second.needs.empty();
-      });
-      if (clashes) {
+      if (const std::string* other = disagrees(model, key, need.global); other != nullptr) {
         return make_error(ErrorCode::ModelInvalid,
                           "rate_limiter: resource '" + need.name + "' is " +
                               (need.global ? "global" : "of each device") +
-                              " here, but not in the configuration of another model");
+                              " here, but not in the loaded model '" + *other +
+                              "'; a resource is one or the other");
       }
       const uint32_t* count = set_count(key);
       if (count == nullptr || *count >= need.count) continue;
@@ -100,22 +108,24 @@ Status RateResources::check(std::span<const RateResource> needs,
   return {};
 }
 
-void RateResources::add(std::span<const RateResource> needs, std::span<const int> devices) {
+void RateResources::add(const std::string& model, std::span<const RateResource> needs,
+                        std::span<const int> devices) {
   for (const RateResource& need : needs) {
     std::set<Key> keys;
     for (const int device : devices) keys.insert(key_of(need, device));
-    for (const Key& key : keys) resources_[key].needs.insert(need.count);
+    for (const Key& key : keys) resources_[key].needs.insert({need.count, model});
   }
 }
 
-void RateResources::remove(std::span<const RateResource> needs, std::span<const int> devices) {
+void RateResources::remove(const std::string& model, std::span<const RateResource> needs,
+                           std::span<const int> devices) {
   for (const RateResource& need : needs) {
     std::set<Key> keys;
     for (const int device : devices) keys.insert(key_of(need, device));
     for (const Key& key : keys) {
       const auto found = resources_.find(key);
       if (found == resources_.end()) continue;
-      const auto one = found->second.needs.find(need.count);
+      const auto one = found->second.needs.find({need.count, model});
       if (one != found->second.needs.end()) found->second.needs.erase(one);
       if (found->second.needs.empty() && found->second.held == 0) resources_.erase(found);
     }

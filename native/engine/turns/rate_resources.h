@@ -32,12 +32,18 @@ class RateResources {
  public:
   explicit RateResources(std::vector<RateCount> counts);
 
-  // Whether a run on each of the devices can ever have what it needs. Errors: model_invalid, if a
-  // count that was set is smaller, or a resource is global for one model and not for another.
-  Status check(std::span<const RateResource> needs, std::span<const int> devices) const;
-  // A model with these needs is loaded: where no count was set, the largest need is the count.
-  void add(std::span<const RateResource> needs, std::span<const int> devices);
-  void remove(std::span<const RateResource> needs, std::span<const int> devices);
+  // Whether a run of the model on each of the devices can ever have what it needs. Errors:
+  // model_invalid, if a count that was set is smaller, or a resource is global for one model and
+  // not for another. Versions of one model may differ: the resource of each counts apart, until the
+  // old version is gone.
+  Status check(const std::string& model, std::span<const RateResource> needs,
+               std::span<const int> devices) const;
+  // A version of the model with these needs is loaded: where no count was set, the largest need is
+  // the count.
+  void add(const std::string& model, std::span<const RateResource> needs,
+           std::span<const int> devices);
+  void remove(const std::string& model, std::span<const RateResource> needs,
+              std::span<const int> devices);
 
   // Reserves what a run on a device needs. Returns false, with nothing reserved, if some of it is
   // not free.
@@ -49,10 +55,13 @@ class RateResources {
   static constexpr int kGlobal = -2;
   using Key = std::pair<std::string, int>;  // name and device
   struct Resource {
-    std::multiset<uint32_t> needs;  // of loaded models
+    std::multiset<std::pair<uint32_t, std::string>> needs;  // of loaded models
     uint32_t held = 0;
   };
   static Key key_of(const RateResource& need, int device);
+  // Another model for which the resource is global although it is not here, or the reverse; null if
+  // there is none.
+  const std::string* disagrees(const std::string& model, const Key& key, bool global) const;
   // The count that was set; null if none was.
   const uint32_t* set_count(const Key& key) const;
   uint32_t count_of(const Key& key, const Resource& resource) const;

@@ -33,17 +33,21 @@ struct RunFlow::Waiter final : RunEnder {
 };
 
 RunFlow::RunFlow(RunTurns* turns, double weight, std::vector<RateResource> needs,
-                 std::vector<int> devices)
-    : turns_(turns), needs_(std::move(needs)), devices_(std::move(devices)), fair_(weight) {
+                 std::vector<int> devices, FlowOwner owner)
+    : turns_(turns),
+      needs_(std::move(needs)),
+      devices_(std::move(devices)),
+      owner_(std::move(owner)),
+      fair_(weight) {
   if (turns_ == nullptr || !turns_->limits_rates()) return;
   std::lock_guard lock(turns_->mutex_);
-  turns_->resources_->add(needs_, devices_);
+  turns_->resources_->add(owner_.model, needs_, devices_);
 }
 
 RunFlow::~RunFlow() {
   if (turns_ == nullptr || !turns_->limits_rates()) return;
   std::lock_guard lock(turns_->mutex_);
-  turns_->resources_->remove(needs_, devices_);
+  turns_->resources_->remove(owner_.model, needs_, devices_);
 }
 
 void RunFlow::instance_began() {
@@ -62,10 +66,11 @@ void RunFlow::instance_ended() {
 RunTurns::RunTurns(std::vector<RateCount> counts)
     : cores_(kRunsUnlimited), clock_(now_ns), flows_(2), resources_(std::move(counts)) {}
 
-Status RunTurns::check(std::span<const RateResource> needs, std::span<const int> devices) {
+Status RunTurns::check(const std::string& model, std::span<const RateResource> needs,
+                       std::span<const int> devices) {
   if (!limits_rates()) return {};
   std::lock_guard lock(mutex_);
-  return resources_->check(needs, devices);
+  return resources_->check(model, needs, devices);
 }
 
 size_t RunTurns::running() {
@@ -156,7 +161,7 @@ void RunTurns::start_waiting() {
 // Caller holds mutex_.
 void RunTurns::start_one(RunFlow& flow) {
   RunFlow::Waiter& waiter = *flow.waiting_.front();
-  flow.waiting_.pop_front();
+  flow.waiting_.erase(flow.waiting_.begin());
   if (flow.waiting_.empty()) std::erase(waiting_, &flow);
   order_.begin(flow.fair_, resources_.has_value() ? 1 : flow.expected_ns_);
   ++flow.running_;

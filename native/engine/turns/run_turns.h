@@ -13,10 +13,10 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/cancel.h"
@@ -30,13 +30,19 @@ namespace serval {
 
 class RunTurns;
 
+// The model that a flow belongs to.
+struct FlowOwner {
+  std::string model;      // its name
+  bool by_steps = false;  // an ensemble: its steps take turns, its own runs take none
+};
+
 // The runs of one model.
 class RunFlow {
  public:
   // `turns`: null for a model whose runs need none; outlives this. `needs`: resources that a run on
   // one of `devices` needs; for the rate limiter.
   RunFlow(RunTurns* turns, double weight, std::vector<RateResource> needs = {},
-          std::vector<int> devices = {0});
+          std::vector<int> devices = {0}, FlowOwner owner = {});
   ~RunFlow();
   RunFlow(const RunFlow&) = delete;
   RunFlow& operator=(const RunFlow&) = delete;
@@ -53,12 +59,13 @@ class RunFlow {
   RunTurns* const turns_;
   const std::vector<RateResource> needs_;
   const std::vector<int> devices_;
+  const FlowOwner owner_;
   // The rest is guarded by the mutex of turns_.
   FairFlow fair_;
   double expected_ns_ = 0;  // of a run
   uint32_t instances_ = 0;
   uint32_t running_ = 0;
-  std::deque<Waiter*> waiting_;  // the first is next
+  std::vector<Waiter*> waiting_;  // the first is next; at most one per instance
 };
 
 class RunTurns {
@@ -74,8 +81,9 @@ class RunTurns {
   bool is_shared() const { return flows_.load(std::memory_order_relaxed) > 1; }
   // Whether this is the rate limiter.
   bool limits_rates() const { return resources_.has_value(); }
-  // Whether runs with these needs can ever begin. Errors: model_invalid. Any thread.
-  Status check(std::span<const RateResource> needs, std::span<const int> devices);
+  // Whether runs of the model with these needs can ever begin. Errors: model_invalid. Any thread.
+  Status check(const std::string& model, std::span<const RateResource> needs,
+               std::span<const int> devices);
   // Runs that have a turn, and those that wait for one. Any thread.
   size_t running();
   size_t waiting();
@@ -116,7 +124,9 @@ class RunTurn {
   RunTurn& operator=(const RunTurn&) = delete;
 
   // Whether wait() may have to wait.
-  bool needed() const { return flow_.turns_ != nullptr && flow_.turns_->is_shared(); }
+  bool needed() const {
+    return flow_.turns_ != nullptr && flow_.turns_->is_shared() && !flow_.owner_.by_steps;
+  }
   // Hot path: queue. Waits for the turn, or until `cancel` is set: then the run goes on without
   // one, as it ends at once. `replica`: the index of the session that runs. Returns the nanoseconds
   // that it waited. Call once, if needed.

@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "transport/loop/reading_order.h"
 #include "transport/loop/timers.h"
 #include "transport/socket/channel.h"
 
@@ -110,9 +111,9 @@ class Connection {
   void set_deferred(bool deferred) { deferred_ = deferred; }
 
   // --- order of reading (reading_order.h) ---
-  // The flow of its latest request; 0 = none.
-  uint32_t flow() const { return flow_; }
-  void set_flow(uint32_t flow) { flow_ = flow; }
+  // The flow of its latest request.
+  ReadFlow flow() const { return flow_; }
+  void set_flow(ReadFlow flow) { flow_ = flow; }
   // The number of the latest reading among those of its thread; 0 = never.
   uint64_t read_number() const { return read_number_; }
   void set_read_number(uint64_t number) { read_number_ = number; }
@@ -135,7 +136,7 @@ class Connection {
   uint64_t work_ = 0;
   uint32_t work_interval_ = 0;
   uint64_t read_number_ = 0;
-  uint32_t flow_ = 0;
+  ReadFlow flow_;
   float byte_ns_ = 0;
   bool reads_much_ = false;
   bool deferred_ = false;

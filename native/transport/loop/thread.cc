@@ -184,9 +184,10 @@ void ListenerThread::hear(std::span<const epoll_event> events) {
 void ListenerThread::read(Connection& connection) {
   if (connection.is_deferred()) return;
   if (turn_bytes_ < kTurnBytes || !connection.reads_much()) {
+    order_.begin_reading();
     reading_ = &connection;
     connection.readable();
-    reading_->set_flow(order_.noted());
+    if (order_.noted().flow != 0) reading_->set_flow(order_.noted());
     return;
   }
   connection.set_deferred(true);
@@ -216,15 +217,16 @@ void ListenerThread::collect_ready(std::span<const epoll_event> events) {
   }
 }
 
-// Hot path: receive, while several models are in use. Reads connections of one flow, the one that
-// is next, for a short time; the others wait for the next turn, in which a connection of a flow
-// that used less goes first. So a response waits for one such turn and not for all connections.
+// Hot path: receive, while several models or keys are in use. Reads connections of one flow and
+// part, those that are next, for a short time; the others wait for the next turn, in which a
+// connection of a flow that used less goes first. So a response waits for one such turn and not for
+// all connections.
 void ListenerThread::hear_in_order(std::span<const epoll_event> events) {
   collect_ready(events);
   if (ready_.empty()) return;
   const auto next = std::ranges::min_element(
       ready_, {}, [](const Ready& one) { return std::pair(one.start, one.number); });
-  const uint32_t flow = next->connection->flow();
+  const ReadFlow flow = next->connection->flow();
   const auto others = std::partition(ready_.begin(), ready_.end(), [flow](const Ready& one) {
     return one.connection->flow() == flow;
   });
@@ -255,7 +257,7 @@ uint64_t ListenerThread::read_in_order(Connection& connection, uint64_t began_ns
   connection.readable();
   const uint64_t ended_ns = settings().clock();
   const uint64_t took_ns = ended_ns - began_ns;
-  if (order_.noted() != 0) reading_->set_flow(order_.noted());
+  if (order_.noted().flow != 0) reading_->set_flow(order_.noted());
   order_.charge(reading_->flow(), took_ns);
   if (read_bytes_ > 0) {
     reading_->set_byte_ns(static_cast<float>(took_ns) / static_cast<float>(read_bytes_));

@@ -79,7 +79,7 @@ class ListenerThread final : public CallThread {
     blocks_.drop();
     outputs_.clear();
   }
-  void note_flow(uint32_t flow, uint32_t weight) override { order_.note(flow, weight, now_ns_); }
+  void note_flow(const FlowShare& share) override { order_.note(share, now_ns_); }
 
   // --- for the other threads of the listener ---
   // Any thread: the load of the last interval, and the number of connections that it serves or will
@@ -168,7 +168,7 @@ class ListenerThread final : public CallThread {
 
   // A connection that can be read, and its place in the order of reading.
   struct Ready {
-    double start;
+    ReadingOrder::Start start;
     uint64_t number;
     Connection* connection;
   };

@@ -65,7 +65,11 @@ overListeners('Pages of other origins', (flags) => {
           assert.equal(allowed(response), origin, path);
           assert.equal(response.headers.get('vary'), 'Origin', path);
           const exposed = wordsOf(response, 'access-control-expose-headers');
-          for (const name of ['inference-header-content-length', 'retry-after']) {
+          for (const name of [
+            'inference-header-content-length',
+            'retry-after',
+            'serval-load-wait-ms',
+          ]) {
             assert.ok(exposed.includes(name), name);
           }
         }

@@ -1,14 +1,19 @@
 // A quiet model beside flooded ones, with weights: all requests are answered, over gRPC and REST,
-// with inline and queued runs. The rate limiter: models that share a resource run one after the
-// other.
+// with inline and queued runs. A quiet key beside one that floods the same model: its request is
+// answered before the flood's. The rate limiter: models that share a resource run one after the
+// other, and a reload may make it global.
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { Client, credentials } from '@grpc/grpc-js';
+import { digestOf } from '../../../ts/access/keys.js';
 import { ProtobufWriter } from '../../../ts/protobuf/writer.js';
 import { ModelFolders, slowModel } from '../support/model-folders.js';
 import {
   begun,
+  control,
   infer,
+  metric,
   put,
   putDelayModel,
   statistics,
@@ -186,6 +191,62 @@ describe('a quiet model beside flooded ones', () => {
   });
 });
 
+describe('a quiet key beside one that floods the same model', () => {
+  const QUEUED = 16;
+  const folders = new ModelFolders();
+  let server: ServalProcess;
+  before(async () => {
+    const models = folders.repository('keyed', ['half_plus_three']);
+    putDelayModel(models, 'slow', 250);
+    const keys = join(folders.folder, 'keys.txt');
+    const line = (name: string, rest: string): string =>
+      `${name} sha256:${digestOf(`key-${name}`)} all ${rest}\n`;
+    put(keys, line('hot', '') + line('quiet', 'weight=200'));
+    server = await startServer([models, '--api-key-file', keys]);
+  });
+  after(async () => {
+    await server.stop();
+    folders.remove();
+  });
+
+  const ask = (key: string, model: string): Promise<readonly number[]> =>
+    exchange(server.httpPort, 'POST', `/v2/models/${model}/infer`, v2Body('x', [2]), [
+      `Authorization: Bearer key-${key}`,
+    ]).then(v2Values);
+
+  it('runs its request before those that the other key has queued', async () => {
+    let answered = 0;
+    const flood = Array.from({ length: QUEUED }, async () => {
+      await ask('hot', 'slow');
+      answered += 1;
+    });
+    const pending = 'nv_inference_pending_request_count';
+    await until('the flood in the queue', async () => {
+      const waiting = await metric(server, pending, 'model="slow"');
+      return waiting + answered >= QUEUED - 1;
+    });
+    const before = answered;
+    assert.ok(before < QUEUED / 4, `${before} of ${QUEUED} were answered while the rest arrived`);
+    await ask('quiet', 'slow');
+    assert.ok(answered <= before + QUEUED / 4, `${answered} of ${QUEUED} were answered before it`);
+    await Promise.all(flood);
+  });
+
+  it('answers both while they share a listener', async () => {
+    const flood = new Flood(() => ask('hot', 'half_plus_three'));
+    for (let i = 0; i < QUIET_REQUESTS; i += 1) {
+      assert.deepEqual(await ask('quiet', 'half_plus_three'), [4]);
+      assert.equal((await exchange(server.httpPort, 'GET', '/v2/health/live')).status, 200);
+    }
+    await flood.stop();
+  });
+
+  it('counts keys with limits only', async () => {
+    const page = await exchange(server.httpPort, 'GET', '/metrics');
+    assert.doesNotMatch(page.body.toString(), /serval_key_requests/);
+  });
+});
+
 describe('the rate limiter', () => {
   const folders = new ModelFolders();
   let models = '';
@@ -231,6 +292,36 @@ describe('the rate limiter', () => {
   it('lets both run when --rate-limit-resource says that there is enough', async () => {
     const args = ['--rate-limit=execution_count', '--rate-limit-resource=R:2'];
     assert.deepEqual(await ended(args), { free: 0, short: 0 });
+  });
+
+  it('lets a reload make a resource global unless another model disagrees', async () => {
+    const own = folders.repository('reloaded', []);
+    const configOf = (global: boolean): string =>
+      `instance_group { count: 1 rate_limiter { resources { name: "R" global: ${global} count: 1 } } }\n`;
+    putDelayModel(own, 'first', 0, configOf(false));
+    putDelayModel(own, 'second', 0, configOf(true));
+    const server = await startServer([
+      ...['--model-repository', own, '--model-control-mode=explicit', '--load-model=first'],
+      '--rate-limit=execution_count',
+    ]);
+    const load = (name: string): string => `/v2/repository/models/${name}/load`;
+    try {
+      const refused = await exchange(server.httpPort, 'POST', load('second'));
+      assert.match(
+        refused.body.toString(),
+        /resource 'R' is global here, but not in the loaded model 'first'; a resource is one or the other/,
+      );
+      putDelayModel(own, 'first', 0, configOf(true));
+      await control(server, load('first'));
+      await until('the old version to be gone', async () => {
+        const { status } = await exchange(server.httpPort, 'POST', load('second'));
+        return status === 200;
+      });
+      v2Values(await infer(server, 'first', v2Body('x', [1])));
+      v2Values(await infer(server, 'second', v2Body('x', [1])));
+    } finally {
+      await server.stop();
+    }
   });
 
   it('refuses a model that needs more than there is, and counts in another form', async () => {

@@ -1,6 +1,6 @@
-// Requests of several models share a listener's thread: connections of a model that uses little are
-// read before those of a flooded one, and a turn ends after a short time. With one model, all ready
-// connections are read in one turn.
+// Requests of several models and API keys share a listener's thread: connections of a model or a
+// key that uses little are read before those of a flooded one, and a turn ends after a short time.
+// With one model and one key, all ready connections are read in one turn.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -37,7 +37,8 @@ struct ReadCalls {
   std::vector<string> turns;  // guarded by mutex: the requests of each turn, a letter each
 };
 
-// "/hot" takes kRunNs, "/quiet" nothing; "/gate" keeps the thread until it may go on.
+// "/hot" takes kRunNs; "/quiet" is for another model, "/key" for the same one with a key, "/other"
+// for none, and they take nothing; "/gate" keeps the thread until it may go on.
 class Models final : public HttpHandler {
  public:
   Models(CallThread& thread, ReadCalls& seen) : thread_(thread), seen_(seen) {}
@@ -45,10 +46,14 @@ class Models final : public HttpHandler {
   void begin(HttpRequest& request) override {
     const std::string_view path = request.path();
     if (path == "/hot") {
-      thread_.note_flow(1, 100);
+      thread_.note_flow({.flow = 1});
       clock_ns += kRunNs;
     } else if (path == "/quiet") {
-      thread_.note_flow(2, 100);
+      thread_.note_flow({.flow = 2});
+    } else if (path == "/key") {
+      thread_.note_flow({.flow = 1, .part = 7});
+    } else if (path == "/other") {
+      thread_.note_flow({});
     } else {
       seen_.waits = true;
       while (!seen_.goes_on) std::this_thread::yield();
@@ -114,19 +119,20 @@ class ReadOrder : public ::testing::Test {
     for (size_t i = 0; i < kFlooders; ++i) hot_.push_back(std::make_unique<Client>(port));
   }
 
-  // Sends a request on each hot connection, and then, if `with_quiet`, one on the quiet one, while
-  // the thread is kept: it finds all of them at once. Returns the turns that answered them.
-  std::vector<string> flood(bool with_quiet) {
+  // Sends a request on each hot connection, and then one for `quiet` on the quiet one, unless it is
+  // empty, while the thread is kept: it finds all of them at once. Returns the turns that answered
+  // them.
+  std::vector<string> flood(const string& quiet = "") {
     gate_->send("/gate");
     while (!seen_.waits) std::this_thread::yield();
     seen_.waits = false;
     const size_t before = turns().size();
     for (const auto& client : hot_) client->send("/hot");
-    if (with_quiet) quiet_->send("/quiet");
+    if (!quiet.empty()) quiet_->send(quiet);
     seen_.goes_on = true;
     gate_->wait();
     for (const auto& client : hot_) client->wait();
-    if (with_quiet) quiet_->wait();
+    if (!quiet.empty()) quiet_->wait();
     // A turn is recorded before its responses are written.
     const std::vector<string> all = turns();
     return {all.begin() + static_cast<ptrdiff_t>(before) + 1, all.end()};
@@ -144,7 +150,7 @@ class ReadOrder : public ::testing::Test {
 
 TEST_F(ReadOrder, ReadsAllConnectionsOfTheOnlyModelInOneTurn) {
   for (const auto& client : hot_) client->call("/hot");
-  EXPECT_EQ(flood(false), std::vector<string>{string(kFlooders, 'h')});
+  EXPECT_EQ(flood(), std::vector<string>{string(kFlooders, 'h')});
 }
 
 TEST_F(ReadOrder, ReadsAQuietModelsConnectionFirstAndEndsTurnsEarly) {
@@ -152,8 +158,54 @@ TEST_F(ReadOrder, ReadsAQuietModelsConnectionFirstAndEndsTurnsEarly) {
   quiet_->call("/quiet");
   hot_[0]->call("/hot");
   const std::vector<string> expected{"q", "hh", "hh", "hh", "hh"};
-  EXPECT_EQ(flood(true), expected);
-  EXPECT_EQ(flood(true), expected);
+  EXPECT_EQ(flood("/quiet"), expected);
+  EXPECT_EQ(flood("/quiet"), expected);
+}
+
+TEST_F(ReadOrder, ReadsAQuietKeysConnectionBeforeThoseOfAnotherKeyOfTheModel) {
+  for (const auto& client : hot_) client->call("/hot");
+  quiet_->call("/key");
+  hot_[0]->call("/hot");
+  const std::vector<string> expected{"k", "hh", "hh", "hh", "hh"};
+  EXPECT_EQ(flood("/key"), expected);
+  EXPECT_EQ(flood("/key"), expected);
+}
+
+TEST_F(ReadOrder, ReadsAConnectionAsNoModelsOnceItsRequestNamesNone) {
+  for (const auto& client : hot_) client->call("/hot");
+  quiet_->call("/quiet");
+  quiet_->call("/hot");
+  quiet_->call("/other");
+  const std::vector<string> expected{"o", "hh", "hh", "hh", "hh"};
+  EXPECT_EQ(flood("/other"), expected);
+}
+
+TEST_F(ReadOrder, KeepsTheKernelsOrderWhileRequestsNameOneModelOrNone) {
+  for (const auto& client : hot_) client->call("/hot");
+  quiet_->call("/other");
+  hot_[0]->call("/hot");
+  EXPECT_EQ(flood("/other"), std::vector<string>{string(kFlooders, 'h') + "o"});
+}
+
+TEST(ReadingOrder, SharesAModelsTimeByTheWeightsOfItsKeys) {
+  ReadingOrder order;
+  order.note({.flow = 1, .part = 1, .part_weight = 300}, 1);
+  order.note({.flow = 1, .part = 2}, 1);
+  order.note({.flow = 2}, 1);
+  EXPECT_TRUE(order.is_shared(2));
+  const std::array<ReadFlow, 3> flows{{{1, 1}, {1, 2}, {2, 0}}};
+  std::array<int, 3> counts{};
+  for (int turn = 0; turn < 800; ++turn) {
+    size_t next = 0;
+    for (size_t i = 1; i < flows.size(); ++i) {
+      if (order.start_of(flows[i]) < order.start_of(flows[next])) next = i;
+    }
+    order.charge(flows[next], 100);
+    ++counts[next];
+  }
+  EXPECT_NEAR(counts[0], 300, 2);
+  EXPECT_NEAR(counts[1], 100, 2);
+  EXPECT_NEAR(counts[2], 400, 2);
 }
 
 TEST_F(ReadOrder, ReturnsToTheKernelsOrderWhenTheOtherModelIsNotUsedAnyMore) {
@@ -161,7 +213,7 @@ TEST_F(ReadOrder, ReturnsToTheKernelsOrderWhenTheOtherModelIsNotUsedAnyMore) {
   quiet_->call("/quiet");
   hot_[0]->call("/hot");
   clock_ns += ReadingOrder::kSharedNs;
-  EXPECT_EQ(flood(false), std::vector<string>{string(kFlooders, 'h')});
+  EXPECT_EQ(flood(), std::vector<string>{string(kFlooders, 'h')});
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // The limits in a key's line, and patterns of model names.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { CALL_GROUPS } from '../../../ts/access/groups.js';
 import { limitValue, readKeyLimits } from '../../../ts/access/key-limits.js';
 import { digestOf, parseKeys } from '../../../ts/access/keys.js';
 import { matchesPattern, mayUse } from '../../../ts/access/model-patterns.js';
@@ -18,6 +19,12 @@ test('limits follow the groups in any order', () => {
   );
   assert.deepEqual(parsed('all'), parseKeys(`ci sha256:${HEX} all`, 'x')[0]);
   assert.equal('limits' in parsed('all models=m'), false);
+  assert.deepEqual(parsed('all weight=300'), {
+    name: 'ci',
+    digest: HEX,
+    groups: [...CALL_GROUPS],
+    weight: 300,
+  });
 });
 
 test('errors name the word, its place, what was expected and what was found', () => {
@@ -47,6 +54,9 @@ test('errors name the word, its place, what was expected and what was found', ()
       `all requests_per_second=${text}`,
       /requests_per_second: expected a number from 0\.001/,
     );
+  }
+  for (const text of ['', '0', '1001', '1.5', '-1', '1e2']) {
+    refuses(`all weight=${text}`, /weight: expected a whole number from 1 to 1000, got/);
   }
   refuses('all rows_per_second=1 rows_per_second=1', /rows_per_second is there twice$/);
   refuses(

@@ -444,6 +444,8 @@ export interface Caller {
   readonly limits: LimitSpec;
   /** patterns of model names (* and ?); empty = all models */
   readonly models: readonly string[];
+  /** its share of a model's time, relative to other callers */
+  readonly weight: number;
 }
 
 export interface CallerTable {

@@ -27,6 +27,7 @@ export const TRITON_PARAMETERS: Readonly<Record<string, FieldRow>> = {
   ...works('load_mode'),
   ...works('pin'),
   ...works('min_idle_seconds'),
+  ...works('memory_priority'),
   ...works('max_in_flight', 'requests_per_second', 'rows_per_second'),
   ...works('weight'),
 };

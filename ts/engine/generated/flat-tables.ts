@@ -194,6 +194,7 @@ export const CALLER: FlatTable<engine.Caller> = { name: 'Caller', members: [
   { name: 'name', kind: 'string' },
   { name: 'limits', kind: LIMIT_SPEC },
   { name: 'models', kind: 'string', many: true },
+  { name: 'weight', kind: 'uint', fallback: 100 },
 ] };
 
 export const CALLER_TABLE: FlatTable<engine.CallerTable> = { name: 'CallerTable', members: [

@@ -36,7 +36,7 @@ export interface NativeGrpcListenerOptions {
   /** 0 picks a free port. */
   readonly port: number;
   readonly services: readonly GrpcService[];
-  /** The same services for a caller whose key has limits; absent: the same for all. */
+  /** The same services for a caller whose key has a number; absent: the same for all. */
   readonly servicesOf?: (caller: number) => readonly GrpcService[];
   readonly transport: GrpcTransportSettings;
   /** HTTP uses this port too: calls arrive once the HTTP listener of this thread has started. */
@@ -79,7 +79,7 @@ export class NativeGrpcListener implements NativeGrpcEvents {
   readonly #options: NativeGrpcListenerOptions;
   readonly #methods: NativeMethod[] = [];
   readonly #answering: Answering[] = [];
-  /** The same for callers whose keys have limits. */
+  /** The same for callers whose keys have numbers. */
   readonly #keyed = new Map<number, readonly Answering[]>();
   readonly #kinds: (CallKind | undefined)[] = [];
   readonly #wordings: EngineWording[] = [PLAIN_WORDING];

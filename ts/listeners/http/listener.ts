@@ -83,7 +83,7 @@ export abstract class HttpExchange {
   /** The route's state of this request. A reused exchange still has it. */
   state: object | undefined = undefined;
   finished = false;
-  /** Set by the route's lock: the caller whose key has limits, and the route that answers it. */
+  /** Set by the route's lock: the caller whose key has a number, and the route that answers it. */
   keyed: { readonly caller: number; readonly route: Route } | undefined = undefined;
   /** Headers of any response to this request, besides its own: names and values, alternating. */
   added: readonly string[] | undefined = undefined;

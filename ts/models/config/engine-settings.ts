@@ -115,13 +115,23 @@ function isDecoupled(config: TritonConfig): boolean {
   return read.bool(read.child(config, 'model_transaction_policy') ?? {}, 'decoupled');
 }
 
+/** By the largest batch; shared by all models that have it. */
+const autoPolicies = new Map<number, BatchPolicy>();
+
 /**
  * Batching of repository models without a configuration: queued requests are batched if the engine
  * finds that their rows do not affect each other.
  */
 export function autoBatching(maxBatch: number): Partial<ModelSpec> {
   if (maxBatch < 2) return { batch: NO_BATCHING };
-  return { batch: { ...NO_BATCHING, mode: 'auto', rowsMax: maxBatch, onlyIfBatchable: true } };
+  const batch = autoPolicies.get(maxBatch) ?? {
+    ...NO_BATCHING,
+    mode: 'auto',
+    rowsMax: maxBatch,
+    onlyIfBatchable: true,
+  };
+  autoPolicies.set(maxBatch, batch);
+  return { batch };
 }
 
 /**

@@ -1,7 +1,7 @@
 // The parameters of config.pbtxt: their texts, and the format that each must have. Control plane;
 // pure. Source: v2-protocol.md 3; Triton's ONNX Runtime backend.
 import { expectedLimit, limitValue } from '../../access/key-limits.js';
-import { MODEL_THREADS_MAX } from '../../base/limits.js';
+import { MODEL_THREADS_MAX, WEIGHT_MAX } from '../../base/limits.js';
 import { VERIFICATION_MODES } from '../../model/platforms.js';
 import { read } from '../../protobuf/schema.js';
 import type { TritonConfig } from './types.js';
@@ -23,8 +23,8 @@ export const ANY_ROWS = 'any';
 /** Value of serval.allowed_rows: row counts. */
 export const ROWS_TEXT = /^\s*\d{1,9}\s*(?:,\s*\d{1,9}\s*)*$/;
 
-/** The largest `weight`: kTurnWeightMax of the engine's specifications. */
-const WEIGHT_MAX = 1000;
+/** The largest `memory_priority`. */
+const MEMORY_PRIORITY_MAX = 100;
 
 /** The format of a text. */
 export interface TextRule {
@@ -55,6 +55,7 @@ export const PARAMETER_RULES: Readonly<Record<string, TextRule>> = {
   load_mode: oneOf('eager', 'lazy'),
   pin: bool(),
   min_idle_seconds: whole(86_400),
+  memory_priority: whole(MEMORY_PRIORITY_MAX),
   max_in_flight: limit('max_in_flight'),
   requests_per_second: limit('requests_per_second'),
   rows_per_second: limit('rows_per_second'),

@@ -53,6 +53,8 @@ export interface DemandRules {
   readonly pin: boolean;
   /** Not before it had no request for this long. */
   readonly minIdleMs: number;
+  /** Those with a lower one leave first. */
+  readonly priority: number;
 }
 
 /** A desired model. Without versions it is known and never ready. */
@@ -118,6 +120,9 @@ export function desiredModel(
   return { name: model.name, versions, labels, required, problem: missing };
 }
 
+/** The rules of most models; shared, as there may be tens of thousands. */
+const MAY_LEAVE: DemandRules = { pin: false, minIdleMs: 0, priority: 0 };
+
 /** undefined: the model loads when it is found. */
 function demandOf(
   config: TritonConfig | undefined,
@@ -125,7 +130,10 @@ function demandOf(
 ): DemandRules | undefined {
   if ((parameterOf(config, 'load_mode') || mode) !== 'lazy') return undefined;
   const idleSeconds = Number(parameterOf(config, 'min_idle_seconds'));
-  return { pin: isTrue(parameterOf(config, 'pin')), minIdleMs: idleSeconds * 1000 };
+  const pin = isTrue(parameterOf(config, 'pin'));
+  const priority = Number(parameterOf(config, 'memory_priority'));
+  const isPlain = !pin && idleSeconds === 0 && priority === 0;
+  return isPlain ? MAY_LEAVE : { pin, minIdleMs: idleSeconds * 1000, priority };
 }
 
 /**

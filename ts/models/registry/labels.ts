@@ -6,12 +6,16 @@
 
 export type Labels = Readonly<Record<string, string>>;
 
+/** Shared by the models without labels: most of many. */
+export const NO_LABELS: Labels = Object.freeze({});
+
 /** `previous`: the last result of this function. Labels and versions as decimal text. */
 export function applyLabels(
   wanted: Labels,
   available: ReadonlySet<string>,
   previous: Labels,
 ): Labels {
+  if (Object.keys(wanted).length === 0) return NO_LABELS;
   const applied = new Map<string, string>();
   for (const [label, version] of Object.entries(wanted)) {
     const before = labelOf(previous, label);

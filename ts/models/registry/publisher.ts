@@ -1,6 +1,7 @@
 // Publishes snapshots: to the engine as the routes that differ, to subscribers whole, each at its
 // time (publish-turns.ts). Control plane, main thread.
 import { reasonOf } from '../../base/errors.js';
+import { HeapOfModels } from '../../base/garbage.js';
 import type { Logger } from '../../base/logger.js';
 import type { EngineControl } from '../../model/engine-api.js';
 import type { RegistrySnapshot } from '../../model/snapshot.js';
@@ -19,6 +20,7 @@ export class Publisher {
   readonly #publicText: (text: string) => string;
   /** Models whose new routes have not been sent to the engine yet. */
   readonly #routesDue = new Set<string>();
+  readonly #heap = new HeapOfModels();
   #snapshot: RegistrySnapshot = EMPTY_SNAPSHOT;
 
   constructor(
@@ -51,6 +53,7 @@ export class Publisher {
       const snapshot = buildSnapshot({ ...inputs, epoch: previous.epoch + 1, previous });
       this.#snapshot = snapshot;
       for (const name of inputs.changed) this.#routesDue.add(name);
+      this.#heap.note(inputs.changed.size);
       this.#publishRoutes(snapshot);
       await this.#subscribers.deliver(snapshot);
     });

@@ -2,6 +2,7 @@
 // the models with pending actions. Control plane, main thread. It makes no decisions
 // (ts/models/registry/decisions.ts does) and calls nothing.
 import { ErrorCode, ServalError } from '../../base/errors.js';
+import { lateCrypto } from '../../base/late-modules.js';
 import type { DesiredModel, DesiredVersion } from './desired.js';
 import { retryAtMs } from './lifecycle.js';
 import type { ServableId, RetryRules } from './lifecycle.js';
@@ -151,7 +152,8 @@ export function indexVersions({ name, versions }: DesiredModel): readonly Desire
     const { version, revision, spec, problem } = desired;
     if (seen.has(version)) throw givenTwice(`version ${version} of model '${name}'`);
     seen.add(version);
-    const key = JSON.stringify([name, version, revision, spec, problem]);
+    const content = JSON.stringify([name, version, revision, spec, problem]);
+    const key = lateCrypto().createHash('sha1').update(content).digest('base64url');
     return { key, name, version, desired };
   });
 }

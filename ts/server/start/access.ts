@@ -1,6 +1,7 @@
 // The server's access policy, from the settings and the key file, updated when the file changes.
 // Control plane, main thread.
 import { policyOf, type AccessConfig } from '../../config/access.js';
+import { WEIGHT_DEFAULT } from '../../base/limits.js';
 import type { Logger } from '../../base/logger.js';
 import { KeyFile } from '../../access/key-file.js';
 import type { ApiKey } from '../../access/keys.js';
@@ -10,12 +11,12 @@ import type { Policy } from '../../access/policy.js';
 /** The engine's limits of a caller that has none. */
 const UNLIMITED = { maxInFlight: 0, requestsPerSecond: 0, rowsPerSecond: 0 } as const;
 
-/** The engine's callers: the keys that have limits or may use some models only. */
+/** The engine's callers: the keys that have a number. */
 function callersOf(keys: readonly ApiKey[]): readonly Caller[] {
-  return keys.flatMap(({ caller, name, limits, models = [] }) =>
+  return keys.flatMap(({ caller, name, limits, models = [], weight = WEIGHT_DEFAULT }) =>
     caller === undefined
       ? []
-      : [{ number: caller, name, limits: { ...UNLIMITED, ...limits }, models }],
+      : [{ number: caller, name, limits: { ...UNLIMITED, ...limits }, models, weight }],
   );
 }
 
@@ -91,7 +92,9 @@ export class ServerAccess {
 
   #numbered(keys: readonly ApiKey[]): readonly ApiKey[] {
     return keys.map((key) => {
-      if (key.limits === undefined && key.models === undefined) return key;
+      // A single key shares the models with nobody.
+      const isPlain = key.limits === undefined && key.models === undefined;
+      if (isPlain && keys.length === 1) return key;
       const caller = this.#numbers.get(key.name) ?? this.#numbers.size + 1;
       this.#numbers.set(key.name, caller);
       return { ...key, caller };

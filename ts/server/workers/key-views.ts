@@ -1,4 +1,4 @@
-// The server as callers see it whose key has limits: the models that it may use, and requests that
+// The server as callers see it whose key has a number: the models that it may use, and requests that
 // count under its number. Control plane, but for the look-up of a route; the listener's thread.
 import type { ApiKey } from '../../access/keys.js';
 import { CallerLink } from '../../engine/caller-link.js';
@@ -78,7 +78,7 @@ export class KeyView implements ModelView {
   }
 }
 
-/** Routes of callers whose keys have limits, kept until what they depend on changes. */
+/** Routes of callers whose keys have numbers, kept until what they depend on changes. */
 export class KeyedRouters {
   readonly #routers = new Map<number, RouteCache>();
 

@@ -5,6 +5,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import type { Policy } from '../../access/policy.js';
 import { ControlProxy } from '../admin/control-proxy.js';
 import { ErrorCode, ServalError, reasonOf } from '../../base/errors.js';
+import { HeapOfModels } from '../../base/garbage.js';
 import { exitOnUncaught } from '../../engine/exit.js';
 import { FULL_LOG_EVERY_MS, HANDSHAKE_LOG_EVERY_MS } from '../../base/limits.js';
 import { createLogger, LogLevels, RareWarning, type Logger } from '../../base/logger.js';
@@ -70,6 +71,7 @@ export class ListenerThread {
   /** The value of `shown` computed since the last message; undefined = not requested yet. */
   #shown: RegistrySnapshot | undefined;
   /** Snapshots newer than the confirmed one, by epoch. */
+  readonly #heap = new HeapOfModels();
   readonly #unconfirmed = new Map<number, RegistrySnapshot>();
   readonly #levels: LogLevels;
   readonly #logger: Logger;
@@ -176,6 +178,7 @@ export class ListenerThread {
         case 'snapshot':
           this.snapshot = applyChange(this.snapshot, message.change);
           this.#unconfirmed.set(this.snapshot.epoch, this.snapshot);
+          this.#heap.note(message.change.models.length + message.change.removed.length);
           this.#acknowledge(message.id, changedModels(message.change));
           break;
         case 'confirmed':

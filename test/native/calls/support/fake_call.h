@@ -20,7 +20,7 @@ class FakeThread final : public CallThread {
   ByteBuffer take_buffer() override { return {}; }
   void give_buffer(ByteBuffer) override {}
   void drop_kept() override {}
-  void note_flow(uint32_t, uint32_t) override {}
+  void note_flow(const FlowShare&) override {}
 
   std::atomic<int> wakes{0};
 

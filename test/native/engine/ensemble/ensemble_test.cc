@@ -8,6 +8,7 @@
 
 #include "engine/engine_fixture.h"
 #include "engine/ensemble/ensemble.h"
+#include "engine/turns/held_run.h"
 
 namespace serval::test {
 namespace {
@@ -144,6 +145,32 @@ TEST_F(EnsembleTest, QueuedStepsRunSideBySide) {
   const auto started = std::chrono::steady_clock::now();
   EXPECT_EQ(ask(handle), std::pair(ErrorCode::Ok, kBeside));
   EXPECT_LT(std::chrono::steady_clock::now() - started, std::chrono::milliseconds(390));
+}
+
+TEST_F(EnsembleTest, AStepOnTheEnsemblesThreadWaitsForATurn) {
+  const uint32_t first = load(pair_spec("first"));
+  const uint32_t second = load(pair_spec("second"));
+  ModelSpec spec = swapping(first, second);
+  spec.exec_mode = ExecMode::Queued;
+  const uint32_t handle = load(std::move(spec));
+  Model& flooded = **engine_->published()->find(first);
+  RunFlow& other = (*engine_->published()->find(second))->turns();
+  flooded.turns().instance_began();
+  other.instance_began();
+  RunTurns& turns = *flooded.services().turns;
+  std::vector<std::unique_ptr<HeldRun>> runs;
+  for (uint32_t i = 0; i < usable_cores(); ++i) {
+    runs.push_back(std::make_unique<HeldRun>(flooded.turns()));
+    runs.back()->begun();
+  }
+  ASSERT_TRUE(lane_->infer(Protocol::V1Predict, handle, bytes_of(kBody), -1).pending);
+  until_true([&] { return turns.waiting() == 1; });
+  EXPECT_EQ((*engine_->published()->find(handle))->read_stats().success.count, 0u);
+  runs.clear();
+  EXPECT_EQ(finish(), std::pair(ErrorCode::Ok, kSwapped));
+  EXPECT_EQ(turns.running(), 0u);
+  flooded.turns().instance_ended();
+  other.instance_ended();
 }
 
 TEST_F(EnsembleTest, AnErrorNamesItsStepAndEndsTheOthers) {

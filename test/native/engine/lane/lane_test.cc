@@ -17,6 +17,19 @@ TEST_F(EngineTest, AnswersInlineInSlotZero) {
   EXPECT_EQ(lane_->slots().tickets_open(), 0u);
 }
 
+TEST_F(EngineTest, TellsTheFlowOfTheLatestRequest) {
+  const uint32_t handle = load(null_spec("m", "echo", ExecMode::Inline));
+  lane_->set_caller(7);
+  lane_->infer(Protocol::V1Predict, handle, bytes_of(R"({"instances":[1]})"), -1);
+  EXPECT_EQ(lane_->flow().flow, handle);
+  EXPECT_EQ(lane_->flow().part, 7u);
+  EXPECT_EQ(lane_->flow().weight, 100u);
+  // A request whose model is not there belongs to no flow.
+  lane_->set_caller(0);
+  lane_->infer(Protocol::V1Predict, handle + 1, bytes_of(R"({"instances":[1]})"), -1);
+  EXPECT_EQ(lane_->flow().flow, 0u);
+}
+
 TEST_F(EngineTest, AnswersQueuedByCompletion) {
   const uint32_t handle = load(null_spec("m", "echo", ExecMode::Queued));
   const Answer answer = lane_->infer(Protocol::V2Rest, handle, bytes_of(kV2Body), -1);

@@ -16,6 +16,7 @@ struct Row {
   std::string name;
   uint32_t in_flight;
   std::vector<std::string> models;
+  uint32_t weight = 100;
 };
 
 std::vector<uint8_t> table(const std::vector<Row>& rows) {
@@ -25,7 +26,7 @@ std::vector<uint8_t> table(const std::vector<Row>& rows) {
     const auto name = builder.CreateString(row.name);
     const auto limits = fb::CreateLimitSpec(builder, row.in_flight);
     const auto models = builder.CreateVectorOfStrings(row.models);
-    callers.push_back(fb::CreateCaller(builder, row.number, name, limits, models));
+    callers.push_back(fb::CreateCaller(builder, row.number, name, limits, models, row.weight));
   }
   builder.Finish(fb::CreateCallerTable(builder, builder.CreateVector(callers)));
   return {builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()};
@@ -65,6 +66,17 @@ TEST(Patterns, MatchWholeNames) {
 TEST(Patterns, TakeNoLongTime) {
   const std::string text(2000, 'a');
   EXPECT_FALSE(matches_pattern("*a*a*a*a*a*a*a*a*a*b", text));
+}
+
+TEST(CallerTable, HasWeightsAndListsCallersWithLimitsOnly) {
+  const auto empty = std::make_shared<const CallerTable>();
+  const auto table_of_two = empty->next(table({{1, "ci", 1, {}}, {2, "ops", 0, {}, 300}}));
+  ASSERT_TRUE(table_of_two.ok());
+  EXPECT_EQ(table_of_two.value()->find(1)->weight, 100u);
+  EXPECT_EQ(table_of_two.value()->find(2)->weight, 300u);
+  EXPECT_EQ(table_of_two.value()->find(2)->limits, nullptr);
+  ASSERT_EQ(table_of_two.value()->all().size(), 1u);
+  EXPECT_EQ(table_of_two.value()->all()[0]->name(), "ci");
 }
 
 TEST(CallerTable, KeepsTheCountsOfCallersThatStay) {

@@ -1,6 +1,7 @@
 // Priorities, limits and timeouts of the queue, without instances.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <thread>
 
@@ -37,6 +38,59 @@ TEST(RequestQueue, ServesLevelOneFirstAndKeepsOrderInside) {
                                           &requests[0]};
   EXPECT_EQ(take_all(queue, late), expected);
   EXPECT_TRUE(late.empty());
+}
+
+// Pushes a request for each of `keys`. Returns the keys in the order in which they are taken, one
+// at a time.
+std::vector<uint32_t> order_of_keys(RequestQueue& queue, std::span<Request> requests,
+                                    const std::vector<uint32_t>& keys) {
+  for (size_t i = 0; i < keys.size(); ++i) {
+    requests[i].key = keys[i];
+    EXPECT_EQ(queue.push(&requests[i]), RequestQueue::Push::Taken);
+  }
+  std::vector<uint32_t> out;
+  std::vector<Request*> late;
+  Request* one = nullptr;
+  while (queue.take({&one, 1}, 0, late) == 1) out.push_back(one->key);
+  return out;
+}
+
+TEST(RequestQueue, ServesAKeyWithOneRequestBeforeTheRestOfAnothers) {
+  RequestQueue queue{QueueSettings()};
+  std::array<Request, 8> requests;
+  const std::vector<uint32_t> expected = {1, 2, 0, 1, 1, 1};
+  EXPECT_EQ(order_of_keys(queue, requests, {1, 1, 1, 1, 2, 0}), expected);
+  EXPECT_EQ(order_of_keys(queue, requests, {1, 1, 1, 1, 2, 0}), expected) << "nothing is saved up";
+}
+
+TEST(RequestQueue, ServesKeysByTheirWeights) {
+  RequestQueue queue{QueueSettings()};
+  std::array<Request, 16> requests;
+  for (size_t i = 8; i < 16; ++i) requests[i].key_weight = 300;
+  std::vector<uint32_t> keys(8, 1);
+  keys.resize(16, 2);
+  const std::vector<uint32_t> order = order_of_keys(queue, requests, keys);
+  EXPECT_EQ(std::count(order.begin(), order.begin() + 8, 2), 6);
+  EXPECT_EQ(order.size(), 16u);
+}
+
+TEST(RequestQueue, KeepsTheOrderOfRequestsOfOneKey) {
+  RequestQueue queue(three_levels());
+  std::array<Request, 6> requests;
+  for (size_t i = 0; i < requests.size(); ++i) requests[i].key = i % 2 == 0 ? 5 : 6;
+  for (Request& request : requests) ASSERT_EQ(queue.push(&request), RequestQueue::Push::Taken);
+  std::vector<Request*> late;
+  const std::vector<Request*> expected = {&requests[0], &requests[1], &requests[2],
+                                          &requests[3], &requests[4], &requests[5]};
+  EXPECT_EQ(take_all(queue, late), expected);
+}
+
+TEST(RequestQueue, KeepsTheOrderOfAllRequestsOfSequences) {
+  RequestQueue queue{QueueSettings()};
+  queue.keep_order();
+  std::array<Request, 4> requests;
+  const std::vector<uint32_t> keys = {1, 1, 1, 2};
+  EXPECT_EQ(order_of_keys(queue, requests, keys), keys);
 }
 
 TEST(RequestQueue, ALevelHasItsOwnLimit) {

@@ -18,10 +18,10 @@ constexpr std::array kTwo{0, 1};
 TEST(RateResources, HaveTheLargestNeedOfLoadedModelsByDefault) {
   RateResources resources({});
   const Needs small{{"R", false, 2}}, large{{"r", false, 5}};
-  resources.add(small, kHost);
+  resources.add("m", small, kHost);
   EXPECT_TRUE(resources.take(small, 0));
   EXPECT_FALSE(resources.take(small, 0));
-  resources.add(large, kHost);
+  resources.add("m", large, kHost);
   EXPECT_TRUE(resources.take(small, 0));
   EXPECT_FALSE(resources.take(small, 0));
   EXPECT_FALSE(resources.take(large, 0));
@@ -29,7 +29,7 @@ TEST(RateResources, HaveTheLargestNeedOfLoadedModelsByDefault) {
   resources.give(small, 0);
   EXPECT_TRUE(resources.take(large, 0));
   resources.give(large, 0);
-  resources.remove(large, kHost);
+  resources.remove("m", large, kHost);
   EXPECT_TRUE(resources.take(small, 0));
   EXPECT_FALSE(resources.take(small, 0));
 }
@@ -38,7 +38,7 @@ TEST(RateResources, TakeAllNeedsOrNone) {
   RateResources resources({{"A", 1}, {"B", 1}});
   const Needs both{{"A", false, 1}, {"B", false, 1}}, second{{"B", false, 1}},
       first{{"A", false, 1}};
-  for (const Needs& one : {both, second, first}) resources.add(one, kHost);
+  for (const Needs& one : {both, second, first}) resources.add("m", one, kHost);
   EXPECT_TRUE(resources.take(second, 0));
   EXPECT_FALSE(resources.take(both, 0));
   EXPECT_TRUE(resources.take(first, 0));
@@ -47,8 +47,8 @@ TEST(RateResources, TakeAllNeedsOrNone) {
 TEST(RateResources, BelongToEachDeviceUnlessTheyAreGlobal) {
   RateResources resources({});
   const Needs own{{"own", false, 1}}, global{{"all", true, 1}};
-  resources.add(own, kTwo);
-  resources.add(global, kTwo);
+  resources.add("m", own, kTwo);
+  resources.add("m", global, kTwo);
   EXPECT_TRUE(resources.take(own, 0));
   EXPECT_TRUE(resources.take(own, 1));
   EXPECT_FALSE(resources.take(own, 1));
@@ -61,7 +61,7 @@ TEST(RateResources, BelongToEachDeviceUnlessTheyAreGlobal) {
 TEST(RateResources, PreferTheCountOfADevice) {
   RateResources resources({{"R", 1}, {"R", 3, 1}});
   const Needs one{{"R", false, 1}};
-  resources.add(one, kTwo);
+  resources.add("m", one, kTwo);
   EXPECT_TRUE(resources.take(one, 0));
   EXPECT_FALSE(resources.take(one, 0));
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(resources.take(one, 1));
@@ -71,7 +71,7 @@ TEST(RateResources, PreferTheCountOfADevice) {
 TEST(RateResources, IgnoreTheDeviceOfAGlobalCount) {
   RateResources resources({{"R", 2, 1}});
   const Needs one{{"R", true, 1}};
-  resources.add(one, kHost);
+  resources.add("m", one, kHost);
   EXPECT_TRUE(resources.take(one, 0));
   EXPECT_TRUE(resources.take(one, 0));
   EXPECT_FALSE(resources.take(one, 0));
@@ -79,8 +79,8 @@ TEST(RateResources, IgnoreTheDeviceOfAGlobalCount) {
 
 TEST(RateResources, RefuseNeedsOverTheCountThatIsSet) {
   const RateResources resources({{"R", 5}});
-  EXPECT_TRUE(resources.check(Needs{{"r", false, 5}}, kHost).ok());
-  const Status refused = resources.check(Needs{{"r", false, 10}}, kHost);
+  EXPECT_TRUE(resources.check("m", Needs{{"r", false, 5}}, kHost).ok());
+  const Status refused = resources.check("m", Needs{{"r", false, 10}}, kHost);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, ErrorCode::ModelInvalid);
   EXPECT_EQ(refused.error().message,
@@ -90,14 +90,34 @@ TEST(RateResources, RefuseNeedsOverTheCountThatIsSet) {
 
 TEST(RateResources, RefuseAResourceThatIsGlobalForSomeModelsOnly) {
   RateResources resources({});
-  resources.add(Needs{{"R", true, 1}}, kHost);
-  const Status refused = resources.check(Needs{{"R", false, 1}}, kHost);
+  resources.add("m", Needs{{"R", true, 1}}, kHost);
+  const Status refused = resources.check("other", Needs{{"R", false, 1}}, kHost);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().message,
-            "rate_limiter: resource 'R' is of each device here, but not in the configuration of "
-            "another model");
-  resources.remove(Needs{{"R", true, 1}}, kHost);
-  EXPECT_TRUE(resources.check(Needs{{"R", false, 1}}, kHost).ok());
+            "rate_limiter: resource 'R' is of each device here, but not in the loaded model 'm'; a "
+            "resource is one or the other");
+  resources.remove("m", Needs{{"R", true, 1}}, kHost);
+  EXPECT_TRUE(resources.check("other", Needs{{"R", false, 1}}, kHost).ok());
+}
+
+TEST(RateResources, MayBecomeGlobalWithAModelsNextVersionUnlessAnotherModelDisagrees) {
+  RateResources resources({});
+  const Needs before{{"R", false, 1}}, after{{"R", true, 2}};
+  resources.add("m", before, kTwo);
+  EXPECT_TRUE(resources.check("m", after, kTwo).ok());
+  resources.add("m", after, kTwo);
+  // Each version has its own until the old one is gone.
+  EXPECT_TRUE(resources.take(before, 0));
+  EXPECT_TRUE(resources.take(after, 0));
+  EXPECT_FALSE(resources.take(after, 1));
+  EXPECT_FALSE(resources.check("other", before, kHost).ok());
+  EXPECT_FALSE(resources.check("other", after, kHost).ok());
+  resources.remove("m", before, kTwo);
+  resources.give(before, 0);
+  EXPECT_FALSE(resources.check("other", before, kHost).ok());
+  EXPECT_TRUE(resources.check("other", after, kHost).ok());
+  resources.add("other", after, kHost);
+  EXPECT_FALSE(resources.check("m", before, kTwo).ok());
 }
 
 TEST(RateCounts, AreReadFromLines) {

@@ -57,6 +57,19 @@ TEST(RunTurns, AreNeverNeededByAModelThatDoesNotUseTheCores) {
   none.instance_ended();
 }
 
+TEST(RunTurns, AreNeededBesideAnEnsembleWhoseStepsTakeThem) {
+  RunTurns turns(1);
+  RunFlow ensemble(&turns, 100, {}, {0}, {.model = "e", .by_steps = true}), step(&turns, 100);
+  ensemble.instance_began();
+  EXPECT_FALSE(RunTurn(step).needed());
+  RunFlow other(&turns, 100);
+  other.instance_began();
+  EXPECT_TRUE(RunTurn(step).needed());
+  EXPECT_FALSE(RunTurn(ensemble).needed());
+  other.instance_ended();
+  ensemble.instance_ended();
+}
+
 TEST(RunTurns, RunAsManyAtATimeAsThereAreCores) {
   Flows flows(2);
   HeldRun first(flows.one), second(flows.one);

@@ -30,8 +30,8 @@ const REQUEST_HEADERS = [
 ];
 /** Response headers that a page may read, besides those that every page may. */
 const EXPOSED =
-  'Allow, Content-Encoding, Inference-Header-Content-Length, Retry-After, traceparent, ' +
-  'WWW-Authenticate';
+  'Allow, Content-Encoding, Inference-Header-Content-Length, Retry-After, serval-load-wait-ms, ' +
+  'traceparent, WWW-Authenticate';
 /** How long browsers may cache a preflight response. */
 const PREFLIGHT_SECONDS = 7200;
 const VARY: readonly string[] = ['Vary', 'Origin'];

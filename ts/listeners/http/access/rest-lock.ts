@@ -42,7 +42,7 @@ function lockOf(policy: Policy, call: CallKind | undefined, entrance: Entrance):
   return lock;
 }
 
-/** The same URL's route for a caller whose key has limits: ApiKey.caller. */
+/** The same URL's route for a caller whose key has a number: ApiKey.caller. */
 export type RouteOf = (caller: number) => Route;
 
 class LockedRoute implements Route {

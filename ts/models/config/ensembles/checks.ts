@@ -20,7 +20,7 @@ export interface EnsembleNote {
 /** Parameters that also have an effect on an ensemble. */
 const OWN_PARAMETERS = ['extended_v2', 'max_in_flight', 'requests_per_second', 'rows_per_second'];
 /** Parameters that say when a model is loaded. */
-const LOAD_PARAMETERS = ['load_mode', 'pin', 'min_idle_seconds'];
+const LOAD_PARAMETERS = ['load_mode', 'pin', 'min_idle_seconds', 'memory_priority'];
 /** Values that ask for nothing. */
 const HARMLESS: Readonly<Record<string, string>> = { isolation: 'none', load_mode: 'eager' };
 

@@ -1,5 +1,5 @@
-// Decides which versions that were loaded on demand leave memory for one that must come: the least
-// recently used first. Pure; ts/models/registry/demand/on-demand.ts calls it. Control plane.
+// Decides which versions that were loaded on demand leave memory for one that must come: those of
+// the lowest priority first, and of these the least recently used. Pure; ts/models/registry/demand/on-demand.ts calls it. Control plane.
 import { STAYS_MS } from '../../../base/limits.js';
 
 /** A loaded version that may leave. Times on the registry's clock. */
@@ -15,6 +15,8 @@ export interface Resident {
   readonly pin: boolean;
   /** It stays until it had no request for this long. */
   readonly minIdleMs: number;
+  /** It stays longer than those with a lower one. */
+  readonly priority: number;
 }
 
 export interface Memory {
@@ -34,6 +36,9 @@ export interface Leaving {
   readonly isHopeless: boolean;
 }
 
+const byOrder = (a: Resident, b: Resident): number =>
+  a.priority - b.priority || a.usedAtMs - b.usedAtMs;
+
 /** A version that came within STAYS_MS stays: versions do not push each other out in turn. */
 export function whoLeaves(residents: readonly Resident[], memory: Memory, nowMs: number): Leaving {
   const { held, coming = 0, needs, limit } = memory;
@@ -46,7 +51,7 @@ export function whoLeaves(residents: readonly Resident[], memory: Memory, nowMs:
     (one) =>
       !one.isBusy && nowMs - one.loadedAtMs >= STAYS_MS && nowMs - one.usedAtMs >= one.minIdleMs,
   );
-  for (const one of [...free].sort((a, b) => a.usedAtMs - b.usedAtMs)) {
+  for (const one of [...free].sort(byOrder)) {
     if (excess <= 0) break;
     leave.push(one);
     excess -= one.bytes;

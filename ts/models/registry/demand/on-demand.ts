@@ -297,8 +297,9 @@ export class OnDemand {
       const rules = this.#options.find(id)?.desired.demand;
       const { pending = 0, lastInferenceMs = 0 } = stats.get(place) ?? {};
       const usedAtMs = Math.max(loadedAtMs, lastInferenceMs - wallMs);
-      const { pin = false, minIdleMs = 0 } = rules ?? {};
-      return { place, bytes, loadedAtMs, usedAtMs, isBusy: pending > 0, pin, minIdleMs };
+      const { pin = false, minIdleMs = 0, priority = 0 } = rules ?? {};
+      const isBusy = pending > 0;
+      return { place, bytes, loadedAtMs, usedAtMs, isBusy, pin, minIdleMs, priority };
     });
   }
 

@@ -35,6 +35,7 @@ import {
   mapLimited,
   MODEL_EXTENSION,
   NO_CONFIG,
+  NONE_PENDING,
   parameterOf,
   requirePath,
   scanVersions,
@@ -43,6 +44,7 @@ import {
   unreadableModel,
 } from './scan.js';
 import type { FoundConfig, FoundModel, FoundFile, SourceKind } from './scan.js';
+import { NO_LABELS } from '../labels.js';
 import { parseVersion } from '../../../model/version-policy.js';
 import type { VersionPolicy } from '../../../model/version-policy.js';
 
@@ -268,8 +270,8 @@ export async function scanModel(
     problems,
     readable: true,
     config: found,
-    labels: {},
-    pending: [],
+    labels: NO_LABELS,
+    pending: NONE_PENDING,
   };
 }
 

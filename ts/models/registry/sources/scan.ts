@@ -14,7 +14,7 @@ import { parameter } from '../../config/parameters.js';
 import type { ModelSettings } from '../../config/boosters/mlserver.js';
 import type { TritonConfig } from '../../config/types.js';
 import type { InitialStates } from '../../config/sequences/settings.js';
-import type { Labels } from '../labels.js';
+import { NO_LABELS, type Labels } from '../labels.js';
 import {
   findModelFile,
   tabularFormat,
@@ -111,6 +111,9 @@ export interface FoundModel extends ScannedModel {
   /** Versions that exist and wait until nothing in them changes. */
   readonly pending: readonly string[];
 }
+
+/** FoundModel.pending of models that wait for nothing; shared. */
+export const NONE_PENDING: readonly string[] = [];
 
 export const NO_CONFIG: FoundConfig = {
   config: undefined,
@@ -369,8 +372,8 @@ export function unreadableModel(
     problems,
     readable: false,
     config: NO_CONFIG,
-    labels: {},
-    pending: [],
+    labels: NO_LABELS,
+    pending: NONE_PENDING,
   };
 }
 

@@ -14,6 +14,7 @@ const resident = (place: number, usedAgoMs: number, more: Partial<Resident> = {}
   isBusy: false,
   pin: false,
   minIdleMs: 0,
+  priority: 0,
   ...more,
 });
 
@@ -25,6 +26,13 @@ const leaving = (residents: readonly Resident[], needs: number, limit = 40, held
 test('the least recently used leave, as few as needed', () => {
   const residents = [resident(1, 10), resident(2, 3000), resident(3, 200)];
   assert.deepEqual(leaving(residents, 10), [true, [], false]);
+  assert.deepEqual(leaving(residents, 11), [true, [2], false]);
+  assert.deepEqual(leaving(residents, 25), [true, [2, 3], false]);
+  assert.deepEqual(leaving(residents, 40), [true, [2, 3, 1], false]);
+});
+
+test('those of a lower priority leave first', () => {
+  const residents = [resident(1, 3000, { priority: 2 }), resident(2, 10), resident(3, 5)];
   assert.deepEqual(leaving(residents, 11), [true, [2], false]);
   assert.deepEqual(leaving(residents, 25), [true, [2, 3], false]);
   assert.deepEqual(leaving(residents, 40), [true, [2, 3, 1], false]);

@@ -16,6 +16,7 @@ import {
   type ModelFile,
 } from '../../../../importers/run/model-files.js';
 import { MODEL_SETTINGS_FILE } from '../../../config/boosters/mlserver.js';
+import { NO_LABELS } from '../../labels.js';
 import { parseVersion } from '../../../../model/version-policy.js';
 import {
   distinctModels,
@@ -36,6 +37,7 @@ import {
   mapLimited,
   MODEL_EXTENSION,
   NO_CONFIG,
+  NONE_PENDING,
   requirePath,
   SCHEMA_FILE,
   SINGLE_VERSION,
@@ -294,8 +296,8 @@ async function fileModel(
     problems: [],
     readable: true,
     config: NO_CONFIG,
-    labels: {},
-    pending: [],
+    labels: NO_LABELS,
+    pending: NONE_PENDING,
   };
 }
 
