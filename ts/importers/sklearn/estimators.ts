@@ -44,6 +44,7 @@ import {
   robustScaler,
   standardScaler,
 } from './models/scalers.js';
+import { selectFromModel } from './models/selection.js';
 import { isolationForest, treeClassifier, treeRegressor } from './models/trees.js';
 
 /** Groups of the table in docs/reference/sklearn.md. */
@@ -98,6 +99,7 @@ const ROWS: Readonly<Record<Group, readonly Row[]>> = {
     ['PCA IncrementalPCA TruncatedSVD', projection],
     ['VarianceThreshold', varianceThreshold],
     ['SelectKBest', bestFeatures],
+    ['SelectFromModel', selectFromModel],
     ['RFE RFECV SequentialFeatureSelector', supported],
   ],
   'linear models': [
