@@ -1,6 +1,7 @@
 // Shapley values of scikit-learn's models, XGBoost's and LightGBM's, and of the PMML documents that
-// JPMML makes of them (test/fixtures/shapley): the same as those of `shap` and of the libraries, along the paths of trees and relative to a
-// background set. With the expected value they add up to the prediction.
+// JPMML makes of them (test/fixtures/shapley): the same as those of `shap` and of the libraries,
+// along the paths of trees and relative to a background set. With the expected value they add up to
+// the prediction.
 // SERVAL_SHAPLEY_GOLDENS: the folder of goldens; if it is not set, the fixture script makes it.
 import assert from 'node:assert/strict';
 import {

@@ -78,7 +78,7 @@ export interface PmmlExplanation {
   readonly features: readonly string[];
   /** Targets limit or round the value after it: the result of the model is another one. */
   readonly isLimited?: boolean;
-  /** Of a classification: of the sums before a link, not of the probabilities. */
+  /** The scores are the sums before a link, not the probabilities or the value. */
   readonly isMargin?: boolean;
 }
 

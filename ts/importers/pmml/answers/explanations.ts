@@ -1,8 +1,7 @@
 // Explanations of PMML's models that are made of those of other models: by Targets, by a regression
 // over results of segments, by sums of segments. Importer's worker thread; pure.
 import type { PlanBuilder } from '../../plan/builder.js';
-import { scoreCount } from '../../plan/explain.js';
-import { rescaled, summed } from '../../plan/explained-sum.js';
+import { rescaled, scoreCount, summed } from '../../plan/explain.js';
 import type { PmmlExplanation } from '../context.js';
 
 /** The explanation of factor * score + offset. */

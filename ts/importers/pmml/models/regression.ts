@@ -11,7 +11,7 @@ import {
   explainedRegression,
   type RegressionTerm,
   type RegressionTerms,
-} from './regression-explained.js';
+} from '../answers/regression-explained.js';
 
 const REGRESSION: readonly RegressionNormalization[] = [
   'none',

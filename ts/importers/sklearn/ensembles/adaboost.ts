@@ -37,7 +37,7 @@ function classesIn(member: Item, classes: readonly unknown[]): readonly number[]
   return found;
 }
 
-/** What a member that predicts `predicted` adds to class `k`. */
+/** The number that a member adds to a class. */
 const share = (weight: number, isPredicted: boolean, classes: number): number =>
   isPredicted ? weight : (-1 / (classes - 1)) * weight;
 

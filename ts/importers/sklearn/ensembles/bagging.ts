@@ -1,5 +1,5 @@
-// Bagging: the mean of models of some of the features each. Trees are one stage `forest`. Importer's
-// worker thread; pure. Source: scikit-learn's ensemble/_bagging.py.
+// Bagging: the mean of models of some of the features each. Trees are one stage `forest`.
+// Importer's worker thread; pure. Source: scikit-learn's ensemble/_bagging.py.
 import { type Column, columnRef, constant, type Expression } from '../../plan/builder.js';
 import type { Frame } from '../frame/frame.js';
 import { severalClasses } from '../frame/labels.js';

@@ -1,4 +1,4 @@
-// What ensembles have in common: their members with their places, and means of columns. Importer's
+// The common parts of ensembles: their members with their places, and means of columns. Importer's
 // worker thread; pure.
 import { call, type Column, columnRef, constant, type Expression } from '../../plan/builder.js';
 import { derived } from '../frame/scores.js';

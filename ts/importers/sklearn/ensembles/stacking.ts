@@ -11,7 +11,7 @@ import { memberPlace, membersOf, partPlace } from './members.js';
 const elements = ({ column, size }: Scores, isVector: boolean): Frame =>
   isVector ? elementsOf(column, size) : [columnElement(column)];
 
-/** What the final model reads. `isPair`: the ensemble has two classes. */
+/** The frame that the final model reads. `isPair`: the ensemble has two classes. */
 function predictions(step: Step, frame: Frame, isPair: boolean): Frame {
   const { item, lowering } = step;
   const { builder } = lowering;

@@ -1,8 +1,7 @@
 // Votes of several models: means of their values or probabilities, or the class of most of them.
 // Importer's worker thread; pure. Source: scikit-learn's ensemble/_voting.py.
 import { columnRef } from '../../plan/builder.js';
-import { scoreCount } from '../../plan/explain.js';
-import { summed } from '../../plan/explained-sum.js';
+import { scoreCount, summed } from '../../plan/explain.js';
 import type { Frame } from '../frame/frame.js';
 import { severalClasses } from '../frame/labels.js';
 import { assembled, elementOf, greatestIndex } from '../frame/scores.js';

@@ -1,4 +1,4 @@
-// Nearest neighbors: all training rows are compared, whatever the algorithm. Importer's worker thread;
+// Nearest neighbors: all training rows are compared, for any algorithm. Importer's worker thread;
 // pure. Source: scikit-learn's neighbors/_base.py, _classification.py, _regression.py.
 import type { Column } from '../../plan/builder.js';
 import type { NeighborMetric } from '../../plan/generated/stages.js';

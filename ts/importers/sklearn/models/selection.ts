@@ -1,6 +1,6 @@
-// SelectFromModel: the features that are important to a model. Importer's worker thread; pure. Source:
-// scikit-learn's feature_selection/_from_model.py, feature_selection/_base.py, tree/_tree.pyx,
-// ensemble/_forest.py, ensemble/_gb.py.
+// SelectFromModel: the features that are important to a model. Importer's worker thread; pure.
+// Source: scikit-learn's feature_selection/_from_model.py, feature_selection/_base.py,
+// tree/_tree.pyx, ensemble/_forest.py, ensemble/_gb.py.
 import type { Frame } from '../frame/frame.js';
 import type { Step, Transformed } from '../frame/step.js';
 import type { Item } from '../read/item.js';

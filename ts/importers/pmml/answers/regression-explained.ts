@@ -1,9 +1,10 @@
-// The explanation of a RegressionModel: of the linear part of each table, whose terms are functions of
-// one field each, or results of segments that are explained themselves. Importer's worker thread.
+// The explanation of a RegressionModel: of the linear part of each table, whose terms are functions
+// of one field each, or results of segments that are explained themselves. Importer's worker
+// thread.
 import { call, type Column, columnRef, constant, type Expression } from '../../plan/builder.js';
 import { scoreCount } from '../../plan/explain.js';
 import { vectorAssembler } from '../../plan/ops/vectors.js';
-import { type ExplainedTerm, inFieldOrder, summedExplanation } from '../answers/explanations.js';
+import { type ExplainedTerm, inFieldOrder, summedExplanation } from './explanations.js';
 import type { ModelContext, PmmlExplanation } from '../context.js';
 import type { XmlElement } from '../xml/reader.js';
 
@@ -115,7 +116,7 @@ class LinearTerms {
   }
 }
 
-/** A missing category is none of them; a missing number has no value. */
+/** A missing category is not one of them; a missing number has no value. */
 function valueOf({ column, exponent = 1, category }: RegressionTerm): Expression {
   const value = columnRef(column);
   if (category !== undefined) {
