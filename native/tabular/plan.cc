@@ -260,17 +260,17 @@ Status Plan::read_background(const plan::Plan& plan) {
     if (fill_background(frame, *field, field_columns_)) continue;
     return invalid_argument("those of column " + std::to_string(field->column()) + " are damaged");
   }
-  // The stages that a request runs, as some only refuse rows.
-  std::vector<bool> wanted = default_stages_;
+  // All stages that a request may run, as some only refuse rows.
+  std::vector<bool> wanted(block_.stages.size(), true);
   if (lazy_) {
     std::vector<uint32_t> explained;
     for (size_t i = 0; i < output_columns_.size(); ++i) {
       if (on_request(i)) explained.push_back(output_columns_[i]);
     }
     wanted = needs_.of(explained).stages;
-    for (size_t i = 0; i < wanted.size(); ++i) {
-      wanted[i] = wanted[i] && !block_.stages[i]->on_request();
-    }
+  }
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    wanted[i] = wanted[i] && !block_.stages[i]->on_request();
   }
   const RunOptions options;
   Run run(frame, options, nullptr, zones_);
@@ -293,19 +293,35 @@ void Plan::prepare_fields(Frame& frame) const {
   for (const uint32_t field : field_columns_) zones_.session->to_instants(frame.columns[field]);
 }
 
-// Finds the stages that only run for requests which ask for what they compute.
+// Finds the stages that only run for requests which ask for what they compute, and the stages that
+// nothing else reads.
 void Plan::find_stages_on_request(const plan::Block& block) {
   const auto on_request = [](const std::unique_ptr<Stage>& stage) { return stage->on_request(); };
-  if (std::none_of(block_.stages.begin(), block_.stages.end(), on_request)) return;
+  const auto& stages = block_.stages;
+  if (std::none_of(stages.begin(), stages.end(), on_request)) return;
   needs_ = Needs(block, column_count_);
-  for (const auto& stage : block_.stages) default_stages_.push_back(!stage->on_request());
+  std::vector<uint32_t> asked, others;  // columns
+  const auto fill = [&](size_t stage, std::vector<uint32_t>& columns) {
+    const auto* outputs = block.stages()->Get(static_cast<uint32_t>(stage))->outputs();
+    if (outputs != nullptr) columns.insert(columns.end(), outputs->begin(), outputs->end());
+  };
+  for (size_t i = 0; i < stages.size(); ++i) {
+    if (on_request(stages[i])) fill(i, asked);
+  }
+  const std::vector<bool> behind = needs_.of(asked).stages;
+  for (size_t i = 0; i < stages.size(); ++i) {
+    if (!behind[i]) fill(i, others);
+  }
   for (const uint32_t column : output_columns_) {
-    const Needs::Answer needed = needs_.of({&column, 1});
+    const std::vector<bool> needed = needs_.of({&column, 1}).stages;
     bool any = false;
-    for (size_t i = 0; i < default_stages_.size(); ++i) {
-      any = any || (needed.stages[i] && !default_stages_[i]);
-    }
+    for (size_t i = 0; i < stages.size(); ++i) any = any || (needed[i] && on_request(stages[i]));
     on_request_.push_back(any);
+    if (!any) others.push_back(column);
+  }
+  const std::vector<bool> shared = needs_.of(others).stages;
+  for (size_t i = 0; i < stages.size(); ++i) {
+    default_stages_.push_back(!on_request(stages[i]) && (!behind[i] || shared[i]));
   }
 }
 

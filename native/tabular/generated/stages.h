@@ -9,7 +9,7 @@
 namespace serval::tabular {
 
 // Plans of another version are refused.
-inline constexpr uint32_t kPlanVersion = 0x151c5f8c;
+inline constexpr uint32_t kPlanVersion = 0xd66f4c34;
 
 }  // namespace serval::tabular
 
@@ -62,6 +62,15 @@ inline constexpr std::string_view kGlmRoleWords[] = {"prediction", "linkPredicti
 
 enum class AftRole : uint8_t { Prediction, Quantiles };
 inline constexpr std::string_view kAftRoleWords[] = {"prediction", "quantiles"};
+
+enum class SvmKernel : uint8_t { Linear, Polynomial, RadialBasis, Sigmoid };
+inline constexpr std::string_view kSvmKernelWords[] = {"linear", "polynomial", "radialBasis", "sigmoid"};
+
+enum class HiddenFunction : uint8_t { Logistic, Tanh, Rectifier, Identity };
+inline constexpr std::string_view kHiddenFunctionWords[] = {"logistic", "tanh", "rectifier", "identity"};
+
+enum class NeighborMetric : uint8_t { Euclidean, Manhattan, Chebyshev, Minkowski };
+inline constexpr std::string_view kNeighborMetricWords[] = {"euclidean", "manhattan", "chebyshev", "minkowski"};
 
 enum class InvalidValues : uint8_t { Refuse, AsIs, AsMissing, Replace };
 inline constexpr std::string_view kInvalidValuesWords[] = {"refuse", "as_is", "as_missing", "replace"};
@@ -119,9 +128,6 @@ inline constexpr std::string_view kLayerNormalizationWords[] = {"none", "simplem
 
 enum class RegressionNormalization : uint8_t { None, Simplemax, Softmax, Logit, Probit, Cloglog, Exp, Loglog, Cauchit };
 inline constexpr std::string_view kRegressionNormalizationWords[] = {"none", "simplemax", "softmax", "logit", "probit", "cloglog", "exp", "loglog", "cauchit"};
-
-enum class SvmKernel : uint8_t { Linear, Polynomial, RadialBasis, Sigmoid };
-inline constexpr std::string_view kSvmKernelWords[] = {"linear", "polynomial", "radialBasis", "sigmoid"};
 
 enum class SvmMethod : uint8_t { Regression, OneAgainstAll, OneAgainstOne };
 inline constexpr std::string_view kSvmMethodWords[] = {"regression", "oneAgainstAll", "oneAgainstOne"};
@@ -239,6 +245,16 @@ inline constexpr TextAttribute unmeant{{"unmeant", false}};
 inline constexpr Attribute kAttributes[] = {{"coefficients", true}, {"intercepts", true}, {"vector", false}, {"means", false}, {"unmeant", false}};
 inline constexpr KindRule kind{"linear_shap", kAttributes};
 }  // namespace linear_shap
+
+namespace explained_sum {
+inline constexpr RealsAttribute weights{{"weights", true}};
+inline constexpr IntegersAttribute counts{{"counts", true}};
+inline constexpr IntegersAttribute places{{"places", true}};
+inline constexpr IntegerAttribute size{{"size", true}};
+inline constexpr RealsAttribute base{{"base", false}};
+inline constexpr Attribute kAttributes[] = {{"weights", true}, {"counts", true}, {"places", true}, {"size", true}, {"base", false}};
+inline constexpr KindRule kind{"explained_sum", kAttributes};
+}  // namespace explained_sum
 
 namespace string_indexer {
 inline constexpr TextsAttribute labels{{"labels", true}};
@@ -601,9 +617,41 @@ inline constexpr KindRule kind{"gaussian_bayes", kAttributes};
 namespace perceptron {
 inline constexpr IntegersAttribute layers{{"layers", true}};
 inline constexpr RealsAttribute weights{{"weights", true}};
-inline constexpr Attribute kAttributes[] = {{"layers", true}, {"weights", true}};
+inline constexpr ChoiceAttribute<HiddenFunction> hidden{{"hidden", false}, kHiddenFunctionWords, HiddenFunction::Logistic};
+inline constexpr Attribute kAttributes[] = {{"layers", true}, {"weights", true}, {"hidden", false}};
 inline constexpr KindRule kind{"perceptron", kAttributes};
 }  // namespace perceptron
+
+namespace kernel_values {
+inline constexpr ChoiceAttribute<SvmKernel> kernel{{"kernel", true}, kSvmKernelWords};
+inline constexpr RealAttribute gamma{{"gamma", false}, 1};
+inline constexpr RealAttribute coef0{{"coef0", false}, 0};
+inline constexpr RealAttribute degree{{"degree", false}, 1};
+inline constexpr RealsAttribute vectors{{"vectors", true}};
+inline constexpr IntegerAttribute count{{"count", true}};
+inline constexpr Attribute kAttributes[] = {{"kernel", true}, {"gamma", false}, {"coef0", false}, {"degree", false}, {"vectors", true}, {"count", true}};
+inline constexpr KindRule kind{"kernel_values", kAttributes};
+}  // namespace kernel_values
+
+namespace pairwise_coupling {
+inline constexpr IntegerAttribute classes{{"classes", true}};
+inline constexpr RealsAttribute slopes{{"slopes", true}};
+inline constexpr RealsAttribute offsets{{"offsets", true}};
+inline constexpr Attribute kAttributes[] = {{"classes", true}, {"slopes", true}, {"offsets", true}};
+inline constexpr KindRule kind{"pairwise_coupling", kAttributes};
+}  // namespace pairwise_coupling
+
+namespace nearest_rows {
+inline constexpr ChoiceAttribute<NeighborMetric> metric{{"metric", true}, kNeighborMetricWords};
+inline constexpr RealAttribute p{{"p", false}, 2};
+inline constexpr RealsAttribute rows{{"rows", true}};
+inline constexpr RealsAttribute values{{"values", true}};
+inline constexpr IntegerAttribute count{{"count", true}};
+inline constexpr IntegerAttribute neighbors{{"neighbors", true}};
+inline constexpr FlagAttribute by_distance{{"by_distance", false}};
+inline constexpr Attribute kAttributes[] = {{"metric", true}, {"p", false}, {"rows", true}, {"values", true}, {"count", true}, {"neighbors", true}, {"by_distance", false}};
+inline constexpr KindRule kind{"nearest_rows", kAttributes};
+}  // namespace nearest_rows
 
 namespace k_means {
 using namespace centers;
@@ -1064,6 +1112,6 @@ inline constexpr Attribute kAttributes[] = {{"kernel", true}, {"gamma", false}, 
 inline constexpr KindRule kind{"pmml.support_vectors", kAttributes};
 }  // namespace pmml_support_vectors
 
-inline constexpr const KindRule* kAll[] = {&derive::kind, &pick::kind, &forest::kind, &forest_shap::kind, &forest_trees::kind, &linear_shap::kind, &string_indexer::kind, &index_to_string::kind, &string_map::kind, &regex_indexer::kind, &number_map::kind, &bucketizer::kind, &binarizer::kind, &imputer::kind, &coalesce::kind, &math_unary::kind, &math_binary::kind, &one_hot::kind, &vector_assembler::kind, &vector_slicer::kind, &vector_element::kind, &vector_size_hint::kind, &vector_indexer::kind, &interaction::kind, &polynomial_expansion::kind, &feature_products::kind, &dct::kind, &pca::kind, &random_projection_lsh::kind, &min_hash_lsh::kind, &scale::kind, &min_max_scaler::kind, &normalizer::kind, &tokenizer::kind, &regex_tokenizer::kind, &stop_words::kind, &ngram::kind, &word_filter::kind, &hashing_tf::kind, &count_vectorizer::kind, &word2vec::kind, &feature_hasher::kind, &classify::kind, &one_vs_rest::kind, &greatest::kind, &multinomial_labeler::kind, &linear_scores::kind, &linear_regression::kind, &glm::kind, &aft::kind, &isotonic::kind, &factorization_machine::kind, &gaussian_bayes::kind, &perceptron::kind, &k_means::kind, &bisecting_k_means::kind, &gaussian_mixture::kind, &als::kind, &fp_growth::kind, &lda::kind, &pmml_field::kind, &pmml_norm_continuous::kind, &pmml_norm_discrete::kind, &pmml_discretize::kind, &pmml_map_values::kind, &pmml_text_index::kind, &pmml_aggregate::kind, &pmml_vector::kind, &pmml_classify::kind, &pmml_pick::kind, &pmml_ranked::kind, &pmml_element::kind, &pmml_tree::kind, &pmml_segment::kind, &pmml_choose::kind, &pmml_combine::kind, &pmml_vote::kind, &pmml_blend::kind, &pmml_leaf_votes::kind, &pmml_collect::kind, &pmml_rules::kind, &pmml_scorecard::kind, &pmml_anomaly::kind, &pmml_association::kind, &pmml_rule_value::kind, &pmml_clustering::kind, &pmml_gaussian_process::kind, &pmml_general_regression::kind, &pmml_naive_bayes::kind, &pmml_nearest_neighbor::kind, &pmml_neural_network::kind, &pmml_regression::kind, &pmml_support_vectors::kind};
+inline constexpr const KindRule* kAll[] = {&derive::kind, &pick::kind, &forest::kind, &forest_shap::kind, &forest_trees::kind, &linear_shap::kind, &explained_sum::kind, &string_indexer::kind, &index_to_string::kind, &string_map::kind, &regex_indexer::kind, &number_map::kind, &bucketizer::kind, &binarizer::kind, &imputer::kind, &coalesce::kind, &math_unary::kind, &math_binary::kind, &one_hot::kind, &vector_assembler::kind, &vector_slicer::kind, &vector_element::kind, &vector_size_hint::kind, &vector_indexer::kind, &interaction::kind, &polynomial_expansion::kind, &feature_products::kind, &dct::kind, &pca::kind, &random_projection_lsh::kind, &min_hash_lsh::kind, &scale::kind, &min_max_scaler::kind, &normalizer::kind, &tokenizer::kind, &regex_tokenizer::kind, &stop_words::kind, &ngram::kind, &word_filter::kind, &hashing_tf::kind, &count_vectorizer::kind, &word2vec::kind, &feature_hasher::kind, &classify::kind, &one_vs_rest::kind, &greatest::kind, &multinomial_labeler::kind, &linear_scores::kind, &linear_regression::kind, &glm::kind, &aft::kind, &isotonic::kind, &factorization_machine::kind, &gaussian_bayes::kind, &perceptron::kind, &kernel_values::kind, &pairwise_coupling::kind, &nearest_rows::kind, &k_means::kind, &bisecting_k_means::kind, &gaussian_mixture::kind, &als::kind, &fp_growth::kind, &lda::kind, &pmml_field::kind, &pmml_norm_continuous::kind, &pmml_norm_discrete::kind, &pmml_discretize::kind, &pmml_map_values::kind, &pmml_text_index::kind, &pmml_aggregate::kind, &pmml_vector::kind, &pmml_classify::kind, &pmml_pick::kind, &pmml_ranked::kind, &pmml_element::kind, &pmml_tree::kind, &pmml_segment::kind, &pmml_choose::kind, &pmml_combine::kind, &pmml_vote::kind, &pmml_blend::kind, &pmml_leaf_votes::kind, &pmml_collect::kind, &pmml_rules::kind, &pmml_scorecard::kind, &pmml_anomaly::kind, &pmml_association::kind, &pmml_rule_value::kind, &pmml_clustering::kind, &pmml_gaussian_process::kind, &pmml_general_regression::kind, &pmml_naive_bayes::kind, &pmml_nearest_neighbor::kind, &pmml_neural_network::kind, &pmml_regression::kind, &pmml_support_vectors::kind};
 
 }  // namespace serval::tabular::stages

@@ -1,6 +1,6 @@
-// The stage kind `linear_shap`: Shapley values of linear models, for requests that ask for it. The
-// value of a feature is its coefficient times its difference to the mean over the background rows.
-// Hot path; any thread.
+// The stage kinds `linear_shap`: Shapley values of linear models, for requests that ask for it, and
+// `explained_sum`: those of sums of models. The value of a feature of a linear model is its
+// coefficient times its difference to the mean over the background rows. Hot path; any thread.
 // Source: Lundberg, Lee: A unified approach to interpreting model predictions, corollary 1.
 #include <algorithm>
 
@@ -132,11 +132,79 @@ class LinearShap final : public ColumnStage {
   std::vector<double> means_, expected_;
 };
 
+// Lists of Doubles -> a list of their sums.
+class ExplainedSum final : public ColumnStage {
+ public:
+  explicit ExplainedSum(StageSpec& spec)
+      : ColumnStage(spec),
+        weights_(spec.reals(stages::explained_sum::weights)),
+        counts_(spec.integers(stages::explained_sum::counts)),
+        places_(spec.integers(stages::explained_sum::places)),
+        base_(spec.reals(stages::explained_sum::base)) {
+    const int32_t size = spec.integer(stages::explained_sum::size);
+    spec.expect_outputs(1, 1);
+    uint64_t total = 0;
+    bool fits = weights_.size() == inputs_.size() && counts_.size() == inputs_.size() && size > 0;
+    for (const int32_t count : counts_) {
+      fits = fits && count >= 0;
+      total += static_cast<uint64_t>(std::max(count, 0));
+    }
+    for (const int32_t place : places_) fits = fits && place >= 0 && place < size;
+    fits = fits && total == places_.size();
+    fits = fits && (base_.empty() || base_.size() == static_cast<size_t>(size));
+    if (!fits) spec.fail("the weights, counts and places do not fit each other");
+    size_ = static_cast<size_t>(std::max(size, 0));
+    for (const uint32_t column : spec.inputs) expect_list(spec, column, "an input");
+    for (const uint32_t column : spec.outputs) expect_list(spec, column, "an output");
+  }
+
+  bool on_request() const override { return true; }
+
+  Status run(Run& run, Rows rows) const override {
+    const uint64_t all = uint64_t{size_} * rows.count;
+    if (all > run.options.column_values_max) return run.too_many(all, place_);
+    Column& out = run.out(outputs_[0], Type::List, rows, Type::Double);
+    out.reals.reserve(all);
+    return each_row(run, rows, out, [&](uint32_t row) {
+      double* const sums = append_dense(out, size_);
+      for (size_t i = 0; i < base_.size(); ++i) sums[i] = base_[i];
+      const int32_t* place = places_.data();
+      for (size_t i = 0; i < inputs_.size(); ++i) {
+        const Column& in = run.in(inputs_[i]);
+        if (!in.valid(row)) return missing(i);
+        const VectorRow values = Vectors(in)[row];
+        const auto count = static_cast<size_t>(counts_[i]);
+        std::string fault = wrong_size(count, values, i);
+        if (!fault.empty()) return fault;
+        for (size_t k = 0; k < count; ++k) sums[*place++] += weights_[i] * values.values[k];
+      }
+      out.end_row();
+      return std::string();
+    });
+  }
+
+ private:
+  static void expect_list(StageSpec& spec, uint32_t column, const char* what) {
+    if (spec.column_type(column) == Type::List && spec.column_element(column) == Type::Double) {
+      return;
+    }
+    spec.fail(std::string(what) + " that is no list of Doubles");
+  }
+
+  std::span<const double> weights_;
+  std::span<const int32_t> counts_, places_;
+  std::span<const double> base_;
+  size_t size_ = 0;
+};
+
 std::unique_ptr<Stage> make_linear_shap(StageSpec& spec) {
   return std::make_unique<LinearShap>(spec);
 }
 
-constexpr StageKind kContributionKinds[] = {{stages::linear_shap::kind, make_linear_shap}};
+constexpr StageKind kContributionKinds[] = {
+    {stages::linear_shap::kind, make_linear_shap},
+    {stages::explained_sum::kind, make_stage<ExplainedSum>},
+};
 
 }  // namespace
 

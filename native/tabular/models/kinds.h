@@ -13,5 +13,7 @@ std::span<const StageKind> cluster_kinds();       // clusters.cc
 std::span<const StageKind> recommend_kinds();     // recommend.cc
 std::span<const StageKind> topic_kinds();         // topics.cc
 std::span<const StageKind> contribution_kinds();  // contributions.cc
+std::span<const StageKind> kernel_kinds();        // kernels.cc
+std::span<const StageKind> neighbor_kinds();      // neighbors.cc
 
 }  // namespace serval::tabular

@@ -54,7 +54,7 @@ class GaussianBayes final : public VectorStage {
   size_t features_ = 0;
 };
 
-// Layers with sigmoids between them; the last one's values are the scores.
+// Layers with a function between them; the last one's values are the scores.
 class Perceptron final : public DenseStage {
  public:
   explicit Perceptron(StageSpec& spec) : DenseStage(spec) {
@@ -65,18 +65,29 @@ class Perceptron final : public DenseStage {
   }
 
  private:
+  static Activation hidden_of(stages::HiddenFunction function) {
+    switch (function) {
+      case stages::HiddenFunction::Logistic: return Activation::Logistic;
+      case stages::HiddenFunction::Tanh: return Activation::Tanh;
+      case stages::HiddenFunction::Rectifier: return Activation::Rectifier;
+      case stages::HiddenFunction::Identity: return Activation::Identity;
+    }
+    return Activation::Identity;
+  }
+
   // Reads for each layer the weights [inputs, outputs], then the biases.
   static std::vector<DenseLayer> read_layers(StageSpec& spec) {
     std::vector<DenseLayer> layers;
     const auto sizes = spec.integers(stages::perceptron::layers);
     const auto weights = spec.reals(stages::perceptron::weights);
+    const Activation hidden = hidden_of(spec.choice(stages::perceptron::hidden));
     size_t expected = 0;
     for (size_t l = 0; l < sizes.size(); ++l) {
       if (sizes[l] < 1) spec.fail("a layer of " + std::to_string(sizes[l]) + " values");
       if (l == 0 || spec.failed()) continue;
       const auto inputs = static_cast<size_t>(sizes[l - 1]),
                  outputs = static_cast<size_t>(sizes[l]);
-      layers.push_back({inputs, outputs, {}, {}, Activation::Logistic});
+      layers.push_back({inputs, outputs, {}, {}, hidden});
       expected += (inputs + 1) * outputs;
     }
     if (sizes.size() < 2) spec.fail("expected two layers or more");

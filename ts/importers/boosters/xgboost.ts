@@ -12,7 +12,7 @@ import {
 } from '../plan/builder.js';
 import type { BoosterAnswer } from '../../model/booster-answer.js';
 import type { Booster } from '../plan/xgboost/booster.js';
-import { addExplanation, addLinearExplanation, type ExplainedForest } from '../plan/explain.js';
+import { addAnyExplanation, addExplanation, type ExplainedForest } from '../plan/explain.js';
 import {
   baseMargins,
   boosterScores,
@@ -138,7 +138,7 @@ function explainLinear(
     Math.fround((weights[size * width + output] ?? 0) + base),
   );
   const means = new Float64Array(size);
-  addLinearExplanation(builder, { features, coefficients, intercepts, means });
+  addAnyExplanation(builder, { features, coefficients, intercepts, means });
 }
 
 /**

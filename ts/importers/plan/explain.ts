@@ -51,8 +51,8 @@ export interface Explanation {
 
 /** A linear model; [scores, features] coefficients. */
 export interface LinearExplanation {
-  /** Numbers, missing ones are 0; or a Vector. */
-  readonly features: readonly Column[] | { readonly vector: Column };
+  /** Numbers, missing ones are 0; or a Vector, which a function fills for the explanation alone. */
+  readonly features: readonly Column[] | { readonly vector: Column | (() => Column) };
   readonly coefficients: Float64Array;
   /** By score. */
   readonly intercepts: Float64Array;
@@ -88,23 +88,86 @@ const noCovers = (what: string): string =>
   NO_BACKGROUND;
 const NO_MEANS = `the model's file does not say the means of the features, ${NO_BACKGROUND}`;
 
-export type AnyExplanation = Explanation | LinearExplanation;
+/** A model of which each score is a weighted sum of those of other models. */
+export interface SummedExplanation {
+  readonly parts: readonly ExplainedPart[];
+  /** The count of features. */
+  readonly features: number;
+  readonly scores: number;
+  /** By score; added to the expected value. */
+  readonly bias?: readonly number[];
+}
+
+export interface ExplainedPart {
+  readonly of: AnyExplanation;
+  readonly weight: number;
+  /** By feature of the part: its number in the sum. */
+  readonly features: readonly number[];
+  /** By score of the part: its number in the sum. */
+  readonly scores: readonly number[];
+}
+
+export type AnyExplanation = Explanation | LinearExplanation | SummedExplanation;
 
 /** The number of features, which have the Shapley values. */
 export const featureCount = (given: AnyExplanation): number =>
-  'forests' in given ? given.features : given.coefficients.length / given.intercepts.length;
+  'coefficients' in given ? given.coefficients.length / given.intercepts.length : given.features;
 
-/** Adds the outputs of a model of trees or of a linear model. */
+export const scoreCount = (given: AnyExplanation): number =>
+  'coefficients' in given ? given.intercepts.length : (given.scores ?? 1);
+
+/** Adds the outputs of any model. */
 export function addAnyExplanation(builder: PlanBuilder, given: AnyExplanation): void {
-  if ('forests' in given) addExplanation(builder, given);
-  else addLinearExplanation(builder, given);
+  if ('forests' in given) return addExplanation(builder, given);
+  addShapOutputs(builder, shapOf(builder, given), featureCount(given), scoreCount(given));
+}
+
+type ShapColumns = readonly [values: Column, expected: Column];
+
+/** The columns of a model's Shapley values and of its expected value. */
+function shapOf(builder: PlanBuilder, given: AnyExplanation): ShapColumns {
+  if ('forests' in given) return forestShap(builder, given);
+  return 'parts' in given ? summedShap(builder, given) : linearShap(builder, given);
+}
+
+function summedShap(
+  builder: PlanBuilder,
+  { parts, features, scores, bias }: SummedExplanation,
+): ShapColumns {
+  const columns = parts.map(({ of }) => shapOf(builder, of));
+  const outputs = shapColumns(builder);
+  const places = (part: ExplainedPart, first: number): readonly number[] =>
+    part.scores.map((score) => first * scores + score);
+  const sum = (
+    which: 0 | 1,
+    placesOf: (part: ExplainedPart) => readonly number[],
+    size: number,
+    base?: readonly number[],
+  ): void => {
+    const all = parts.map(placesOf);
+    const attributes = {
+      weights: Float64Array.from(parts, ({ weight }) => weight),
+      counts: Int32Array.from(all, ({ length }) => length),
+      places: Int32Array.from(all.flat()),
+      size,
+      ...(base === undefined ? {} : { base: Float64Array.from(base) }),
+    };
+    const inputs = columns.map((each) => each[which]);
+    builder.stage('explained_sum', inputs, [outputs[which]], attributes, SHAP_VALUES);
+  };
+  const ofValues = (part: ExplainedPart): readonly number[] =>
+    part.features.flatMap((feature) => places(part, feature));
+  sum(0, ofValues, Math.max(1, features) * scores);
+  sum(1, (part) => places(part, 0), scores, bias);
+  return outputs;
 }
 
 /** Adds the outputs. Does nothing if there are no forests. */
 export function addExplanation(builder: PlanBuilder, explanation: Explanation): void {
   const { forests } = explanation;
   if (forests.length === 0) return;
-  addShapValues(builder, explanation);
+  const columns = forestShap(builder, explanation);
+  addShapOutputs(builder, columns, Math.max(1, explanation.features), explanation.scores ?? 1);
   addTrees(builder, explanation, LEAF_INDICES);
   if (explanation.hasMargins !== false) addTrees(builder, explanation, TREE_MARGINS);
 }
@@ -120,7 +183,7 @@ const inputsOf = (forests: readonly ExplainedForest[]): readonly Column[] => [
 const widthOf = ({ options: { features } }: ExplainedForest): number =>
   'vector' in features ? (features.size ?? 0) : features.length;
 
-function addShapValues(builder: PlanBuilder, explanation: Explanation): void {
+function forestShap(builder: PlanBuilder, explanation: Explanation): ShapColumns {
   const { forests, features, scores = 1, scale = 1, bias } = explanation;
   const players = playersOf(forests);
   const lacks = explanation.lacks ?? lackOf(explanation);
@@ -144,18 +207,18 @@ function addShapValues(builder: PlanBuilder, explanation: Explanation): void {
     },
     SHAP_VALUES,
   );
-  addShapOutputs(builder, outputs, Math.max(1, features), scores);
+  return outputs;
 }
 
 /** The columns of Shapley values and of the expected value. */
-const shapColumns = (builder: PlanBuilder): readonly [values: Column, expected: Column] => [
+const shapColumns = (builder: PlanBuilder): ShapColumns => [
   builder.column(SHAP_VALUES, 'list', 'double'),
   builder.column(EXPECTED_VALUE, 'list', 'double'),
 ];
 
 function addShapOutputs(
   builder: PlanBuilder,
-  [values, expected]: readonly [Column, Column],
+  [values, expected]: ShapColumns,
   features: number,
   scores: number,
 ): void {
@@ -164,16 +227,18 @@ function addShapOutputs(
   builder.output({ name: EXPECTED_VALUE, column: expected, size: scores, ...list });
 }
 
-/** Adds the outputs of a linear model. */
-export function addLinearExplanation(
+const vectorOf = (vector: Column | (() => Column)): Column =>
+  typeof vector === 'function' ? vector() : vector;
+
+function linearShap(
   builder: PlanBuilder,
   { features, coefficients, intercepts, means }: LinearExplanation,
-): void {
+): ShapColumns {
   const isVector = 'vector' in features;
   const outputs = shapColumns(builder);
   builder.stage(
     'linear_shap',
-    isVector ? [features.vector] : features,
+    isVector ? [vectorOf(features.vector)] : features,
     outputs,
     {
       coefficients,
@@ -183,8 +248,7 @@ export function addLinearExplanation(
     },
     SHAP_VALUES,
   );
-  const width = coefficients.length / intercepts.length;
-  addShapOutputs(builder, outputs, width, intercepts.length);
+  return outputs;
 }
 
 /** The reason that these forests have no Shapley values; undefined: they do. */
@@ -294,4 +358,70 @@ function addTrees(
     size: order.length * width,
     extra: true,
   });
+}
+
+/** The explanation of factor * score + offset, for all scores. */
+export function rescaled(of: AnyExplanation, factor: number, offset: number): AnyExplanation {
+  if ('coefficients' in of) {
+    const coefficients = of.coefficients.map((each) => each * factor);
+    const intercepts = of.intercepts.map((each) => each * factor + offset);
+    return { ...of, coefficients, intercepts };
+  }
+  const bias = Array.from(
+    { length: scoreCount(of) },
+    (_, score) => (of.bias?.[score] ?? 0) * factor + offset,
+  );
+  if ('forests' in of) return { ...of, scale: (of.scale ?? 1) * factor, bias };
+  const parts = of.parts.map((part) => ({ ...part, weight: part.weight * factor }));
+  return { ...of, parts, bias };
+}
+
+/** The explanation of a sum of models. */
+export function summed(given: SummedExplanation): Explanation | SummedExplanation {
+  return mergedForests(given) ?? given;
+}
+
+type TreePart = ExplainedPart & { readonly of: Explanation };
+
+const isTrees = (part: ExplainedPart): part is TreePart =>
+  'forests' in part.of &&
+  part.of.lacks === undefined &&
+  part.scores.every((score, i) => score === (part.scores[0] ?? 0) + i);
+
+/** undefined: parts are not of trees, or have several factors. */
+function mergedForests(given: SummedExplanation): Explanation | undefined {
+  const { parts, features, scores } = given;
+  const [first] = parts;
+  if (first === undefined || !parts.every(isTrees)) return undefined;
+  const trees: readonly TreePart[] = parts;
+  const scaleOf = ({ of, weight }: TreePart): number => (of.scale ?? 1) * weight;
+  const [scale] = trees.map(scaleOf);
+  if (scale === undefined || trees.some((part) => scaleOf(part) !== scale)) return undefined;
+  const forests: ExplainedForest[] = [];
+  const bias = Array.from({ length: scores }, (_, score) => given.bias?.[score] ?? 0);
+  for (const part of trees) {
+    for (const forest of part.of.forests) {
+      const sources = sourcesIn(forest, part.features);
+      if (sources === undefined) return undefined;
+      const { order: _, ...rest } = forest;
+      forests.push({ ...rest, sources, score: (part.scores[0] ?? 0) + (forest.score ?? 0) });
+    }
+    part.of.bias?.forEach((each, i) => {
+      const score = part.scores[i] ?? 0;
+      bias[score] = (bias[score] ?? 0) + each * part.weight;
+    });
+  }
+  const { coversName, hasMargins = true } = trees[0]?.of ?? { coversName: '' };
+  return { forests, features, scores, scale, bias, coversName, hasMargins };
+}
+
+/** The features of the sum that each column of the trees is made of; undefined: not known. */
+function sourcesIn(
+  { sources, options: { features: own } }: ExplainedForest,
+  features: readonly number[],
+): readonly (readonly number[])[] | undefined {
+  const width = 'vector' in own ? (own.size ?? 0) : own.length;
+  const given = sources ?? Array.from({ length: width }, (_, feature) => [feature]);
+  if (given.length === 0) return undefined;
+  return given.map((each) => each.map((feature) => features[feature] ?? 0));
 }

@@ -1,7 +1,7 @@
 // The context in which a PMML model element is lowered, and its result: the interface between the
 // document's common parts (ts/importers/pmml) and the model elements (ts/importers/pmml/models).
 // Importer's worker thread.
-import type { Explanation } from '../plan/explain.js';
+import type { AnyExplanation } from '../plan/explain.js';
 import type { Block, Column, Expression, PlanBuilder } from '../plan/builder.js';
 import type { Problems } from '../plan/problems.js';
 import type { XmlElement } from './xml/reader.js';
@@ -68,14 +68,18 @@ export interface ModelResult {
   readonly rules?: AssociationResult;
   /** Votes, not probabilities: without an Output they are not answered as probabilities. */
   readonly probabilitiesAreVotes?: boolean;
-  /** How trees make the predicted value or the probabilities. */
+  /** How trees or sums make the predicted value, the probabilities or what precedes a link. */
   readonly explanation?: () => PmmlExplanation | undefined;
 }
 
 /** An explanation, and the names of its features. */
 export interface PmmlExplanation {
-  readonly of: Explanation;
+  readonly of: AnyExplanation;
   readonly features: readonly string[];
+  /** Targets limit or round the value after it: the result of the model is another one. */
+  readonly isLimited?: boolean;
+  /** The scores are the sums before a link, not the probabilities or the value. */
+  readonly isMargin?: boolean;
 }
 
 /** A column of an Output, by its name. */
@@ -136,6 +140,8 @@ export interface ModelContext {
   aside(fill: () => void): Block;
   /** The field of requests of that name, if there is one. */
   dataField(name: string): { readonly column: Column; readonly dataType: string } | undefined;
+  /** The explanation of a segment's result that the column is; undefined: it is none. */
+  explanationOf(column: Column): PmmlExplanation | undefined;
   /** Lowers a model inside this one, with its own MiningSchema, LocalTransformations, Targets. */
   lowerModel(element: XmlElement): ModelResult;
 }

@@ -2,7 +2,7 @@
 // thread. Source: tabular.md 3
 import { EXPLANATIONS } from '../../model/explanation-names.js';
 import { PlanBuilder } from '../plan/builder.js';
-import { addExplanation } from '../plan/explain.js';
+import { addAnyExplanation } from '../plan/explain.js';
 import type { Plan, Type } from '../plan/generated/plan.js';
 import { Problems } from '../plan/problems.js';
 import type { ModelResult } from './context.js';
@@ -123,14 +123,14 @@ function addAnswers(top: Lowered): void {
   }
 }
 
-/** Adds the outputs that explain the model's trees; returns the names of the features. */
+/** Adds the outputs that explain the model; returns the names of the features. */
 function explain({ result, context }: Lowered): readonly string[] | undefined {
   const { plan, problems } = context;
   const isTaken = EXPLANATIONS.some((name) => plan.outputNames.includes(name));
   if (problems.all.length > 0 || isTaken) return undefined;
   const explanation = result.explanation?.();
   if (explanation === undefined) return undefined;
-  addExplanation(plan, explanation.of);
+  addAnyExplanation(plan, explanation.of);
   return explanation.features;
 }
 

@@ -14,6 +14,7 @@ import type {
   LabelledVector,
   ModelContext,
   ModelResult,
+  PmmlExplanation,
   SegmentOutput,
   TargetInfo,
 } from './context.js';
@@ -41,6 +42,8 @@ const TARGET_USES = new Set(['target', 'predicted']);
 export class Lowering {
   readonly fields: Fields;
   readonly expressions: Expressions;
+  /** The explanations of segments' results that later segments read. */
+  readonly explained = new Map<Column, () => PmmlExplanation | undefined>();
   #depth = 0;
 
   constructor(
@@ -255,6 +258,10 @@ export class Context implements ModelContext {
   /** The same labels, those of `found` first: the order that decides between equals. */
   labelsAsFound(found: readonly string[]): string[] {
     return [...new Set([...found, ...(this.target?.values ?? [])])];
+  }
+
+  explanationOf(column: Column): PmmlExplanation | undefined {
+    return this.lowering.explained.get(column)?.();
   }
 
   lowerModel(element: XmlElement): ModelResult {

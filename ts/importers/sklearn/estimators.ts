@@ -1,13 +1,11 @@
 // The classes of estimators that can be lowered, by the name that a file has. Importer's worker
 // thread; constants.
 import type { Lower } from './frame/step.js';
-import {
-  centers,
-  discreteBayes,
-  gaussianBayes,
-  votingClassifier,
-  votingRegressor,
-} from './models/bayes.js';
+import { adaBoostClassifier, adaBoostRegressor } from './ensembles/adaboost.js';
+import { baggingClassifier, baggingRegressor } from './ensembles/bagging.js';
+import { stackingClassifier, stackingRegressor } from './ensembles/stacking.js';
+import { votingClassifier, votingRegressor } from './ensembles/voting.js';
+import { centers, discreteBayes, gaussianBayes } from './models/bayes.js';
 import {
   gradientClassifier,
   gradientRegressor,
@@ -27,6 +25,9 @@ import {
   sgdProbability,
   tweedieLink,
 } from './models/linear.js';
+import { machineClassifier, machineRegressor, oneClassMachine } from './models/machines.js';
+import { neighborClassifier, neighborRegressor } from './models/neighbors.js';
+import { perceptronClassifier, perceptronRegressor } from './models/networks.js';
 import {
   bestFeatures,
   polynomial,
@@ -43,13 +44,14 @@ import {
   robustScaler,
   standardScaler,
 } from './models/scalers.js';
+import { selectFromModel } from './models/selection.js';
 import { isolationForest, treeClassifier, treeRegressor } from './models/trees.js';
 
 /** Groups of the table in docs/reference/sklearn.md. */
 export type Group =
   | ('composition' | 'scalers' | 'encoders' | 'missing values')
   | ('products, components, selection' | 'linear models' | 'trees' | 'boosted trees')
-  | 'other models';
+  | ('ensembles' | 'support vector machines' | 'other models');
 
 export interface Estimator {
   readonly group: Group;
@@ -97,7 +99,8 @@ const ROWS: Readonly<Record<Group, readonly Row[]>> = {
     ['PCA IncrementalPCA TruncatedSVD', projection],
     ['VarianceThreshold', varianceThreshold],
     ['SelectKBest', bestFeatures],
-    ['RFE RFECV', supported],
+    ['SelectFromModel', selectFromModel],
+    ['RFE RFECV SequentialFeatureSelector', supported],
   ],
   'linear models': [
     ['LogisticRegression LogisticRegressionCV', linearClassifier(logisticProbability)],
@@ -128,14 +131,31 @@ const ROWS: Readonly<Record<Group, readonly Row[]>> = {
     ['HistGradientBoostingClassifier', histogramClassifier],
     ['HistGradientBoostingRegressor', histogramRegressor],
   ],
+  ensembles: [
+    ['AdaBoostClassifier', adaBoostClassifier],
+    ['AdaBoostRegressor', adaBoostRegressor],
+    ['BaggingClassifier', baggingClassifier],
+    ['BaggingRegressor', baggingRegressor],
+    ['StackingClassifier', stackingClassifier],
+    ['StackingRegressor', stackingRegressor],
+    ['VotingClassifier', votingClassifier],
+    ['VotingRegressor', votingRegressor],
+  ],
+  'support vector machines': [
+    ['SVC NuSVC', machineClassifier],
+    ['SVR NuSVR', machineRegressor],
+    ['OneClassSVM', oneClassMachine],
+  ],
   'other models': [
+    ['MLPClassifier', perceptronClassifier],
+    ['MLPRegressor', perceptronRegressor],
+    ['KNeighborsClassifier', neighborClassifier],
+    ['KNeighborsRegressor', neighborRegressor],
     ['GaussianNB', gaussianBayes],
     ['MultinomialNB', discreteBayes('multinomial')],
     ['ComplementNB', discreteBayes('complement')],
     ['BernoulliNB', discreteBayes('bernoulli')],
     ['KMeans MiniBatchKMeans', centers],
-    ['VotingClassifier', votingClassifier],
-    ['VotingRegressor', votingRegressor],
   ],
 };
 

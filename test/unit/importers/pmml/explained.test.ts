@@ -143,3 +143,144 @@ test('other requests do not run the trees of explanations', async () => {
   assert.equal(forests.length, 1);
   assert.ok(forests[0]?.attributes.some(({ name }) => name === 'explained'));
 });
+
+const X_BACKGROUND = 'x,z\n0,1\n2,3\n';
+const CLASSES = dictionary('z:double x:double k:string(u|v|w) y:double');
+
+/** The plan's answer to rows, relative to a background set. */
+async function relative(
+  text: string,
+  rows: Readonly<Record<string, readonly unknown[]>>,
+  background: string,
+): Promise<Readonly<Record<string, readonly unknown[]>>> {
+  const { plan } = await importText(text);
+  const fit = withBackground(plan, parseCsv(background), 'b.csv');
+  const given = Object.entries(rows).map(([name, values]) => {
+    const type = typeof values[0] === 'string' ? 'string' : 'double';
+    return [name, { type, values }] as const;
+  });
+  return runPlan(fit, Object.fromEntries(given), { outputs: OUTPUTS }).columns;
+}
+
+describe('regressions', () => {
+  const table = (inner: string, attributes = ''): string =>
+    `<RegressionTable intercept="1" ${attributes}>${inner}</RegressionTable>`;
+  const numbers =
+    '<NumericPredictor name="x" coefficient="2"/><NumericPredictor name="z" exponent="2" coefficient="3"/>';
+  const regression = (tables: string, attributes = ''): string =>
+    document(`${CLASSES}<RegressionModel functionName="regression" ${attributes}>
+      ${schema('z x k > y')}${tables}</RegressionModel>`);
+
+  test('powers and links', async () => {
+    const text = regression(table(numbers), 'normalizationMethod="exp"');
+    const columns = await relative(text, { x: [3], z: [2] }, X_BACKGROUND);
+    // Means: x 1, z² 5.
+    near(columns['expected_value'], [[1 + 2 + 15]]);
+    near(columns['shap_values'], [[3 * (4 - 5), 2 * (3 - 1)]]);
+  });
+
+  test('the categories of a field together', async () => {
+    const category = (value: string, coefficient: number): string =>
+      `<CategoricalPredictor name="k" value="${value}" coefficient="${coefficient}"/>`;
+    const text = regression(table(numbers + category('u', 4) + category('v', -2)));
+    const background = 'x,z,k\n0,1,u\n2,3,w\n';
+    const columns = await relative(text, { x: [3], z: [2], k: ['v'] }, background);
+    near(columns['expected_value'], [[1 + 2 + 15 + 2]]);
+    near(columns['shap_values'], [[3 * (4 - 5), 2 * (3 - 1), -2 - 2]]);
+  });
+
+  test('a row without a number is refused', async () => {
+    const text = regression(table(numbers));
+    await assert.rejects(
+      relative(text, { x: [Number.NaN], z: [2] }, X_BACKGROUND),
+      /'x' is missing/,
+    );
+  });
+
+  test('products of fields are not explained', async () => {
+    const product =
+      '<PredictorTerm coefficient="2"><FieldRef field="x"/><FieldRef field="z"/></PredictorTerm>';
+    const { plan, features } = await importText(regression(table(numbers + product)));
+    assert.equal(features, undefined);
+    assert.ok(!plan.outputs.some(({ name }) => name === 'shap_values'));
+  });
+});
+
+describe('ensembles', () => {
+  const leaf = (label: string, test: string): string =>
+    `<Node score="${label}" recordCount="4">${test}</Node>`;
+  const by = (operator: string): string =>
+    `<SimplePredicate field="x" operator="${operator}" value="1"/>`;
+  const vote = (low: string, high: string, weight: number): string =>
+    `<Segment weight="${weight}"><True/><TreeModel functionName="classification">${schema('x z')}
+      <Node recordCount="8"><True/>${leaf(low, by('lessThan'))}${leaf(high, by('greaterOrEqual'))}
+      </Node></TreeModel></Segment>`;
+  const votes = (method: string): string =>
+    document(`${CLASSES}<MiningModel functionName="classification">${schema('z x > k')}
+      <Segmentation multipleModelMethod="${method}">${vote('u', 'v', 1)}${vote('w', 'v', 3)}
+      </Segmentation></MiningModel>`);
+
+  test('votes: the share of each label', async () => {
+    for (const [method, share] of [
+      ['majorityVote', 0.5],
+      ['weightedMajorityVote', 0.25],
+    ] as const) {
+      const { plan, features } = await importText(votes(method));
+      assert.deepEqual(features, ['x']);
+      const columns = runPlan(
+        plan,
+        { x: { type: 'double', values: [0, 2] }, z: { type: 'double', values: [0, 0] } },
+        { outputs: OUTPUTS },
+      ).columns;
+      const rest = 1 - share;
+      // Labels as they are found: u, v, w.
+      near(columns['expected_value'], [[share / 2, 0.5, rest / 2]]);
+      near(columns['shap_values'], [
+        [share / 2, -0.5, rest / 2],
+        [-share / 2, 0.5, -rest / 2],
+      ]);
+    }
+  });
+
+  const chain = (targets: string, last: string): string =>
+    document(`${CLASSES}<MiningModel functionName="regression">${schema('z x > y')}
+      <Segmentation multipleModelMethod="modelChain"><Segment id="1"><True/>
+      <MiningModel functionName="regression">${schema('x z')}
+      <Output><OutputField name="margin" optype="continuous" dataType="double"/></Output>${targets}
+      <Segmentation multipleModelMethod="sum"><Segment><True/>
+      <TreeModel functionName="regression">${schema('x z')}${nodes(true)}</TreeModel></Segment>
+      </Segmentation></MiningModel></Segment><Segment id="2"><True/>
+      <RegressionModel functionName="regression" normalizationMethod="logit">${schema('margin x')}
+      <RegressionTable intercept="1">${last}</RegressionTable></RegressionModel></Segment>
+      </Segmentation></MiningModel>`);
+  const margin = '<NumericPredictor name="margin" coefficient="2"/>';
+
+  test('a chain: trees, Targets, a link', async () => {
+    const targets = '<Targets><Target rescaleFactor="3" rescaleConstant="5"/></Targets>';
+    const { plan, features } = await importText(chain(targets, margin));
+    assert.deepEqual(features, ['z', 'x']);
+    const columns = explained(plan);
+    near(
+      columns['shap_values'],
+      WANTED.map((row) => row.map((value) => 6 * value)),
+    );
+    near(columns['expected_value'], [[6 * BASE + 11]]);
+    assert.ok(plan.outputs.some(({ name }) => name === 'leaf_indices'));
+  });
+
+  test('a chain: fields beside the trees', async () => {
+    const both = `${margin}<NumericPredictor name="x" coefficient="10"/>`;
+    const { plan } = await importText(chain('', both));
+    const fit = withBackground(plan, parseCsv('z,x\n1,0\n'), 'b.csv');
+    const columns = explained(fit);
+    const one = values(-0.25, 1.5, 1.5, -0.25).map((value) => 2 * value);
+    near(columns['expected_value'], [[1 - 0.5]]);
+    near(columns['shap_values'], [[one[0] ?? 0, (one[1] ?? 0) + 10]]);
+  });
+
+  test('rounded results in a chain are not explained', async () => {
+    const targets = '<Targets><Target castInteger="round"/></Targets>';
+    const { features } = await importText(chain(targets, margin));
+    assert.equal(features, undefined);
+  });
+});

@@ -50,6 +50,15 @@ export type GlmRole = (typeof GLM_ROLE)[number];
 export const AFT_ROLE = ['prediction', 'quantiles'] as const;
 export type AftRole = (typeof AFT_ROLE)[number];
 
+export const SVM_KERNEL = ['linear', 'polynomial', 'radialBasis', 'sigmoid'] as const;
+export type SvmKernel = (typeof SVM_KERNEL)[number];
+
+export const HIDDEN_FUNCTION = ['logistic', 'tanh', 'rectifier', 'identity'] as const;
+export type HiddenFunction = (typeof HIDDEN_FUNCTION)[number];
+
+export const NEIGHBOR_METRIC = ['euclidean', 'manhattan', 'chebyshev', 'minkowski'] as const;
+export type NeighborMetric = (typeof NEIGHBOR_METRIC)[number];
+
 export const INVALID_VALUES = ['refuse', 'as_is', 'as_missing', 'replace'] as const;
 export type InvalidValues = (typeof INVALID_VALUES)[number];
 
@@ -106,9 +115,6 @@ export type LayerNormalization = (typeof LAYER_NORMALIZATION)[number];
 
 export const REGRESSION_NORMALIZATION = ['none', 'simplemax', 'softmax', 'logit', 'probit', 'cloglog', 'exp', 'loglog', 'cauchit'] as const;
 export type RegressionNormalization = (typeof REGRESSION_NORMALIZATION)[number];
-
-export const SVM_KERNEL = ['linear', 'polynomial', 'radialBasis', 'sigmoid'] as const;
-export type SvmKernel = (typeof SVM_KERNEL)[number];
 
 export const SVM_METHOD = ['regression', 'oneAgainstAll', 'oneAgainstOne'] as const;
 export type SvmMethod = (typeof SVM_METHOD)[number];
@@ -247,6 +253,20 @@ export interface LinearShapAttributes {
   readonly means?: Float64Array | undefined;
   /** why there are no means: without background rows, requests are rejected with it */
   readonly unmeant?: string | undefined;
+}
+
+/** Adds up the explanations of a model's parts: lists of numbers, each times a weight. Only requests that need the sum run it. */
+export interface ExplainedSumAttributes {
+  /** one for each input */
+  readonly weights: Float64Array;
+  /** the count of numbers of each input */
+  readonly counts: Int32Array;
+  /** for each number of the inputs: where it is added in the output */
+  readonly places: Int32Array;
+  /** the count of numbers of the output */
+  readonly size: number;
+  /** added to the sums */
+  readonly base?: Float64Array | undefined;
 }
 
 /** Maps a label to its index. */
@@ -686,12 +706,58 @@ export interface GaussianBayesAttributes {
   readonly sigma: Float64Array;
 }
 
-/** Evaluates a multilayer perceptron: sigmoid layers and a linear last layer. */
+/** Evaluates a multilayer perceptron, whose last layer is linear. */
 export interface PerceptronAttributes {
   /** the width of each layer */
   readonly layers: Int32Array;
   /** for each layer: the matrix [out, in] in column-major order, then the biases */
   readonly weights: Float64Array;
+  /** the function of the other layers */
+  readonly hidden?: HiddenFunction | undefined;
+}
+
+/** Compares a Vector with support vectors. */
+export interface KernelValuesAttributes {
+  /** the kernel */
+  readonly kernel: SvmKernel;
+  /** the kernel's gamma */
+  readonly gamma?: Real | undefined;
+  /** the kernel's coef0 */
+  readonly coef0?: Real | undefined;
+  /** the kernel's degree */
+  readonly degree?: Real | undefined;
+  /** [vectors, features] */
+  readonly vectors: Float64Array;
+  /** the count of vectors */
+  readonly count: number;
+}
+
+/** Estimates the probabilities of classes from the decision values of their pairs, in the order (0, 1), (0, 2), ..., (1, 2), ..., as libsvm does: the first class of a pair has the probability 1 / (1 + exp(slope * value + offset)). */
+export interface PairwiseCouplingAttributes {
+  /** the count of classes */
+  readonly classes: number;
+  /** one for each pair */
+  readonly slopes: Float64Array;
+  /** one for each pair */
+  readonly offsets: Float64Array;
+}
+
+/** Averages the values of the nearest training rows; among equally near rows, the first are taken. */
+export interface NearestRowsAttributes {
+  /** the distance */
+  readonly metric: NeighborMetric;
+  /** the exponent of minkowski */
+  readonly p?: Real | undefined;
+  /** [rows, features] */
+  readonly rows: Float64Array;
+  /** [rows, width] */
+  readonly values: Float64Array;
+  /** the count of rows */
+  readonly count: number;
+  /** the count of rows that are averaged */
+  readonly neighbors: number;
+  /** the weight of a row is 1 / its distance; rows at distance 0 have all the weight */
+  readonly by_distance?: boolean | undefined;
 }
 
 /** Finds the nearest center. */
@@ -1445,6 +1511,7 @@ export interface StageAttributes {
   readonly 'forest_shap': ForestShapAttributes;
   readonly 'forest_trees': ForestTreesAttributes;
   readonly 'linear_shap': LinearShapAttributes;
+  readonly 'explained_sum': ExplainedSumAttributes;
   readonly 'string_indexer': StringIndexerAttributes;
   readonly 'index_to_string': IndexToStringAttributes;
   readonly 'string_map': StringMapAttributes;
@@ -1493,6 +1560,9 @@ export interface StageAttributes {
   readonly 'factorization_machine': FactorizationMachineAttributes;
   readonly 'gaussian_bayes': GaussianBayesAttributes;
   readonly 'perceptron': PerceptronAttributes;
+  readonly 'kernel_values': KernelValuesAttributes;
+  readonly 'pairwise_coupling': PairwiseCouplingAttributes;
+  readonly 'nearest_rows': NearestRowsAttributes;
   readonly 'k_means': KMeansAttributes;
   readonly 'bisecting_k_means': BisectingKMeansAttributes;
   readonly 'gaussian_mixture': GaussianMixtureAttributes;

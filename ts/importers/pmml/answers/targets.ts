@@ -2,9 +2,10 @@
 // thread. Source: tabular.md 3.3
 import { type Column, type Expression, call, columnRef, constant } from '../../plan/builder.js';
 import { toNumber } from '../arrays.js';
-import type { ModelResult, TargetInfo } from '../context.js';
+import type { ModelResult, PmmlExplanation, TargetInfo } from '../context.js';
 import { castTo } from '../expressions/expression.js';
 import { isFloat } from '../vendor.js';
+import { rescaledExplanation } from './explanations.js';
 import { changed } from './results.js';
 import { placeOf } from '../document.js';
 import type { Context } from '../lower.js';
@@ -159,5 +160,27 @@ function applyTarget(
     column = context.derive(info.name, columnRef(column), info.dataType, model);
   }
   if (column === predicted) return result;
-  return changed(result, { predicted: column });
+  const isInteger = type !== undefined && type !== 'double' && type !== 'float';
+  const explanation = () => targetExplanation(result, target, context, isInteger);
+  return changed(result, { predicted: column, explanation });
+}
+
+const LIMITS = ['min', 'max', 'castInteger'];
+
+/** The explanation of the rescaled value, before it is limited or rounded. */
+function targetExplanation(
+  { explanation }: ModelResult,
+  target: XmlElement | undefined,
+  context: Context,
+  isInteger: boolean,
+): PmmlExplanation | undefined {
+  const found = explanation?.();
+  if (found === undefined || found.isMargin === true) return found;
+  const isLimited =
+    isInteger || LIMITS.some((name) => target?.attributes[name] !== undefined) || found.isLimited;
+  const limited = isLimited === true ? { ...found, isLimited } : found;
+  if (target === undefined) return limited;
+  const read = new Attributes(target, context);
+  const factor = read.number('rescaleFactor') ?? 1;
+  return rescaledExplanation(limited, factor, read.number('rescaleConstant') ?? 0);
 }

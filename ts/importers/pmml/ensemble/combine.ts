@@ -10,6 +10,7 @@ import {
 } from '../../plan/generated/stages.js';
 import { placeOf } from '../document.js';
 import type { Context, Lowered } from '../lower.js';
+import { type ExplainedSegment, segmentSum } from '../answers/explanations.js';
 import { lazyResult } from '../answers/results.js';
 import { planType } from '../types.js';
 import { extended, isFloat } from '../vendor.js';
@@ -183,7 +184,35 @@ function blend(
   return lazyResult({
     predicted: () => context.classify(probabilities, at),
     probabilities: () => probabilities,
+    explanation: () => () =>
+      segmentSum(
+        plan,
+        segments.map((each, i) => explainedSegment(each, method, at, placesOf(vectors[i], labels))),
+        method,
+        labels.length,
+      ),
   });
+}
+
+/** Places of a vector's labels among `labels`. */
+const placesOf = (vector: LabelledVector | undefined, labels: readonly string[]): number[] =>
+  (vector?.labels ?? []).map((each) => labels.indexOf(each));
+
+const SUMS: ReadonlySet<string> = new Set(['sum', 'weightedSum', 'average', 'weightedAverage']);
+
+function explainedSegment(
+  { lowered, always, column, weight }: Segment,
+  method: string,
+  at: XmlElement,
+  scores: readonly number[],
+): ExplainedSegment {
+  const goesOn = missingTreatment(at) !== 'skipSegment';
+  return {
+    explanation: SUMS.has(method) ? lowered.result.explanation?.() : undefined,
+    weight: method.startsWith('weighted') ? weight : 1,
+    scores,
+    isPlain: always && column === undefined && goesOn,
+  };
 }
 
 const FOR_NUMBERS: ReadonlySet<CombineMethod> = new Set<CombineMethod>([
@@ -237,5 +266,12 @@ export function combineResults(
   const predicted = plan.column('combined', 'double');
   const single = isFloat(context.element);
   plan.stage('pmml.combine', inputs, [predicted], { ...attributes, single }, placeOf(at));
-  return { predicted };
+  const explanation = () =>
+    segmentSum(
+      plan,
+      segments.map((each) => explainedSegment(each, method, at, [0])),
+      method,
+      1,
+    );
+  return { predicted, explanation };
 }

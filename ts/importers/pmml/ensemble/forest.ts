@@ -3,7 +3,7 @@
 // Source: tabular.md 3.2
 import type { Column } from '../../plan/builder.js';
 import { addForest } from '../../plan/forest.js';
-import type { ModelResult } from '../context.js';
+import type { ModelResult, PmmlExplanation } from '../context.js';
 import { placeOf } from '../document.js';
 import type { Context } from '../lower.js';
 import { extended, isFloat, keptNumber } from '../vendor.js';
@@ -28,6 +28,7 @@ const SUMS: Readonly<Record<string, 'sum' | 'mean'>> = {
   average: 'mean',
   weightedAverage: 'mean',
 };
+const RETURN = 'returnMissing';
 const VOTES = new Set(['majorityVote', 'weightedMajorityVote']);
 
 // Children of a TreeModel that say more than which leaf a row ends in.
@@ -93,7 +94,9 @@ export function forestResult(
   const sum = SUMS[method];
   const blends = functionName === 'classification' && (sum === 'mean' || votes);
   const isPlainVote = extended(segmentation, 'missingThreshold') === undefined;
-  const goesOn = missingTreatment(segmentation) === 'continue' && (isPlainVote || !votes);
+  const treatment = missingTreatment(segmentation);
+  // A sum without one of its trees is missing in any case.
+  const goesOn = treatment === 'continue' ? isPlainVote || !votes : treatment === RETURN && !votes;
   if (parts.length < 2 || !goesOn || asksSegments(context.element)) return undefined;
   if (!blends && (functionName !== 'regression' || sum === undefined)) return undefined;
   const single = isFloat(context.element);
@@ -122,7 +125,10 @@ export function forestResult(
   }
   const made = nodes.finish();
   const place = placeOf(segmentation);
-  if (votes) return voted(made, parts.length, weights, labels, context, segmentation);
+  if (votes) {
+    const result = voted(made, parts.length, weights, labels, context, segmentation);
+    return { ...result, explanation: () => voteShares(nodes, weights, labels.length, context) };
+  }
   const values = plan.column('trees', blends && labels.length > 1 ? 'vector' : 'double');
   const sums = { sum: sum ?? 'sum', floatSums: single, nanIsLargest: true, values } as const;
   const options = { ...made, ...(weights && { weights }), ...sums };
@@ -136,6 +142,25 @@ export function forestResult(
     probabilities: () => probabilities,
     explanation: () => explanation,
   });
+}
+
+/** The explanation of each label's share of the votes. */
+function voteShares(
+  nodes: ForestNodes,
+  weights: Float64Array | undefined,
+  width: number,
+  { plan, element }: Context,
+): PmmlExplanation {
+  const made = nodes.finish();
+  const leaves = new Float64Array(made.leaves.length * width);
+  made.leaves.forEach((label, leaf) => {
+    leaves[leaf * width + label] = 1;
+  });
+  const values = plan.column('votes of trees', width === 1 ? 'double' : 'vector');
+  const sums = { sum: 'mean', nanIsLargest: true, values, explained: true } as const;
+  const options = { ...made, leaves, width, ...(weights && { weights }), ...sums };
+  addForest(plan, options, placeOf(element));
+  return explainedForest(plan, nodes, options);
 }
 
 function voted(

@@ -61,6 +61,19 @@ function weightOf(element: XmlElement, context: Context): { weight: number; colu
   return { weight };
 }
 
+const VALUE_CHILDREN = new Set(['Extension']);
+
+/** Whether an OutputField is the predicted number as it is. */
+function isValue({ attributes, children: inner }: XmlElement): boolean {
+  const { feature = 'predictedValue', segmentId, dataType = 'double' } = attributes;
+  return (
+    feature === 'predictedValue' &&
+    segmentId === undefined &&
+    (dataType === 'double' || dataType === 'float') &&
+    inner.every(({ name }) => VALUE_CHILDREN.has(name))
+  );
+}
+
 class MiningLowering {
   readonly #segments: Segment[] = [];
   #taken: Column | undefined;
@@ -91,6 +104,17 @@ class MiningLowering {
     for (const output of segment.lowered.outputs) {
       const produced = segment.lowered.context.names.produced.get(output.name);
       if (produced !== undefined) this.context.names.produced.set(output.name, produced);
+    }
+    if (always) this.#explain(segment);
+  }
+
+  // The outputs that are the segment's value, whose explanation a later segment may need.
+  #explain({ lowered }: Segment): void {
+    const fields = children(child(lowered.element, 'Output') ?? lowered.element, 'OutputField');
+    for (const { name, column } of lowered.outputs) {
+      const field = fields.find(({ attributes }) => attributes['name'] === name);
+      if (field === undefined || !isValue(field)) continue;
+      this.context.lowering.explained.set(column, () => lowered.result.explanation?.());
     }
   }
 

@@ -1,11 +1,17 @@
 // Lowers RegressionModel to the stage pmml.regression. Importer's worker thread.
 // Source: tabular.md 3.2
+import type { Column } from '../../plan/builder.js';
 import type { RegressionNormalization } from '../../plan/generated/stages.js';
 import type { Value } from '../../plan/generated/plan.js';
 import type { LowerModel, ModelContext, ModelResult } from '../context.js';
 import { isFloat } from '../vendor.js';
 import { type XmlElement, children } from '../xml/reader.js';
 import { InputList, Rows, needed, oneOf, real } from './reading.js';
+import {
+  explainedRegression,
+  type RegressionTerm,
+  type RegressionTerms,
+} from '../answers/regression-explained.js';
 
 const REGRESSION: readonly RegressionNormalization[] = [
   'none',
@@ -68,22 +74,38 @@ function fieldOf(context: ModelContext, element: XmlElement): string {
   );
 }
 
-function addTable(table: XmlElement, context: ModelContext, inputs: InputList, into: Tables): void {
-  into.intercepts.push(real(context, table, 'intercept', 0));
+function addTable(
+  table: XmlElement,
+  context: ModelContext,
+  inputs: InputList,
+  into: Tables,
+): RegressionTerms {
+  const terms: RegressionTerm[] = [];
+  const columnOf = (input: number): Column => inputs.columns[input] as Column;
+  const intercept = real(context, table, 'intercept', 0);
+  into.intercepts.push(intercept);
   const numeric = children(table, 'NumericPredictor');
   for (const predictor of numeric) {
-    into.numericInputs.push(inputs.number(fieldOf(context, predictor), predictor));
-    into.numericExponents.push(real(context, predictor, 'exponent', 1));
-    into.numericCoefficients.push(real(context, predictor, 'coefficient'));
+    const field = fieldOf(context, predictor);
+    const input = inputs.number(field, predictor);
+    const exponent = real(context, predictor, 'exponent', 1);
+    const coefficient = real(context, predictor, 'coefficient');
+    into.numericInputs.push(input);
+    into.numericExponents.push(exponent);
+    into.numericCoefficients.push(coefficient);
+    terms.push({ field, column: columnOf(input), coefficient, exponent });
   }
   into.numericRows.add(numeric.length);
   const categorical = children(table, 'CategoricalPredictor');
   for (const predictor of categorical) {
     const text = needed(context, predictor, 'value');
-    const { input, value } = inputs.category(fieldOf(context, predictor), text, predictor);
+    const field = fieldOf(context, predictor);
+    const { input, value } = inputs.category(field, text, predictor);
+    const coefficient = real(context, predictor, 'coefficient');
     into.categoryInputs.push(input);
     into.categoryValues.push(value);
-    into.categoryCoefficients.push(real(context, predictor, 'coefficient'));
+    into.categoryCoefficients.push(coefficient);
+    terms.push({ field, column: columnOf(input), coefficient, category: { value } });
   }
   into.categoryRows.add(categorical.length);
   const products = children(table, 'PredictorTerm');
@@ -94,6 +116,7 @@ function addTable(table: XmlElement, context: ModelContext, inputs: InputList, i
     into.productParts.add(parts.length);
   }
   into.productRows.add(products.length);
+  return { intercept, terms, hasProducts: products.length > 0 };
 }
 
 function productInput(context: ModelContext, inputs: InputList, part: XmlElement): number {
@@ -119,7 +142,12 @@ export const lowerRegression: LowerModel = (model, context): ModelResult => {
   }
   const inputs = new InputList(context);
   const made = noTables();
-  for (const table of tables) addTable(table, context, inputs, made);
+  const terms = tables.map((table) => addTable(table, context, inputs, made));
+  const isMargin = classification || normalization !== 'none';
+  const explanation = () => {
+    const found = explainedRegression(terms, context, model);
+    return found === undefined ? undefined : { ...found, isMargin };
+  };
   const column = context.plan.column(
     classification ? 'probability' : 'predicted',
     classification ? 'vector' : 'double',
@@ -144,12 +172,12 @@ export const lowerRegression: LowerModel = (model, context): ModelResult => {
     product_inputs: Int32Array.from(made.productInputs),
   };
   context.plan.stage('pmml.regression', inputs.columns, [column], attributes, context.place(model));
-  if (!classification) return { predicted: column };
+  if (!classification) return { predicted: column, explanation };
   const labels = tables.map((table) => needed(context, table, 'targetCategory'));
   const twice = labels.find((label, i) => labels.indexOf(label) !== i);
   if (twice !== undefined) {
     context.problems.add(context.place(model), `expected one table for '${twice}', got two`);
   }
   const probabilities = { column, labels };
-  return { predicted: context.classify(probabilities, model), probabilities };
+  return { predicted: context.classify(probabilities, model), probabilities, explanation };
 };

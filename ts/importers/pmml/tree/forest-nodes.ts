@@ -192,7 +192,12 @@ class Adding {
     const tests = decided.map((each) => this.#test(each));
     const otherwise = always < 0 ? undefined : (children[always] as number);
     if (tests.length === 0) return this.#subtree(otherwise as number, depth + 1);
-    if (otherwise !== undefined) return this.#list(node, decided, tests, otherwise, depth);
+    if (otherwise !== undefined) {
+      return this.#list(node, decided, tests, this.#subtree(otherwise, depth + 1), depth);
+    }
+    if (this.#lastWithoutChild && !isComplete(tests)) {
+      return this.#list(node, decided, tests, this.#ownLeaf(node, decided), depth);
+    }
     return this.#complete(node, decided, tests, depth);
   }
 
@@ -224,8 +229,15 @@ class Adding {
     return { column, test: TreeTest.InSet, yes: !set.not, number: 0, members };
   }
 
-  // A sequence of tests, and a child if none succeeds. A missing value fails a test if the tree has
-  // no strategy.
+  // The node as a leaf, of the records that its children do not have.
+  #ownLeaf(node: number, children: readonly number[]): number {
+    const { recordCount } = this.table;
+    const below = children.reduce((sum, each) => sum + (recordCount[each] ?? Number.NaN), 0);
+    return this.#leafOf(node, Math.max(0, (recordCount[node] ?? Number.NaN) - below));
+  }
+
+  // A sequence of tests, and what follows if none succeeds. A missing value fails a test if the tree
+  // has no strategy.
   #list(
     node: number,
     children: readonly number[],
@@ -233,7 +245,7 @@ class Adding {
     otherwise: number,
     depth: number,
   ): number {
-    let next = this.#subtree(otherwise, depth + 1);
+    let next = otherwise;
     for (let i = tests.length - 1; i >= 0; i -= 1) {
       const test = tests[i] as KernelTest;
       const made = this.forest.node(test);
@@ -275,11 +287,10 @@ class Adding {
     tests: readonly KernelTest[],
     depth: number,
   ): number {
-    const ifMissing = tests.findIndex((each) => each.test === TreeTest.IsMissing && each.yes);
+    const ifMissing = missingTest(tests);
     const rest = tests.map((_, i) => i).filter((i) => i !== ifMissing);
-    const [a, b] = rest.map((i) => tests[i] as KernelTest);
-    if (rest.length !== 2 || a === undefined || b === undefined || !opposite(a, b))
-      throw new Unfit();
+    const [a] = rest.map((i) => tests[i] as KernelTest);
+    if (a === undefined || !isComplete(tests)) throw new Unfit();
     const [first, second] = rest.map((i) => children[i] as number) as [number, number];
     const made = this.forest.node(a);
     const yes = this.#subtree(first, depth + 1);
@@ -323,6 +334,16 @@ class Adding {
         (table.score.begin[node] as number) >= 0);
     return last ? this.#beforeMissing(made, test, node) : made;
   }
+}
+
+const missingTest = (tests: readonly KernelTest[]): number =>
+  tests.findIndex((each) => each.test === TreeTest.IsMissing && each.yes);
+
+/** Whether, besides a test for missing values, there are two tests that are opposites. */
+function isComplete(tests: readonly KernelTest[]): boolean {
+  const ifMissing = missingTest(tests);
+  const [a, b, ...more] = tests.filter((_, i) => i !== ifMissing);
+  return a !== undefined && b !== undefined && more.length === 0 && opposite(a, b);
 }
 
 function opposite(a: KernelTest, b: KernelTest): boolean {

@@ -30,6 +30,13 @@ export function labelsOf(item: Item): Labels {
   return { kind: 'integer', values: known };
 }
 
+/** The classes of an estimator. Errors: RangeError: fewer than two. */
+export function severalClasses(item: Item): Labels {
+  const classes = labelsOf(item.get('classes_'));
+  if (classes.values.length > 1) return classes;
+  throw item.bad('classes_: expected two classes or more, got 1');
+}
+
 /** The label of a position. */
 export function labelColumn(
   builder: PlanBuilder,

@@ -25,6 +25,10 @@ export interface Scores {
 export interface Explained {
   readonly frame: Frame;
   readonly by: AnyExplanation;
+  /** The scores are the probabilities of classes. */
+  readonly isProbability?: boolean;
+  /** The value is a function of the score. */
+  readonly isMargin?: boolean;
 }
 
 export interface Transformed {

@@ -1,20 +1,13 @@
-// Naive Bayes, nearest centers, and votes of several models. Importer's worker thread; pure.
-// Source: scikit-learn's naive_bayes.py, cluster/_kmeans.py, ensemble/_voting.py.
-import { call, type Column, columnRef, constant } from '../../plan/builder.js';
+// Naive Bayes and nearest centers. Importer's worker thread; pure. Source: scikit-learn's
+// naive_bayes.py, cluster/_kmeans.py.
+import type { Column } from '../../plan/builder.js';
 import { linearScores } from '../../plan/ops/linear.js';
 import { kMeans } from '../../plan/ops/learned.js';
 import { binarizer } from '../../plan/ops/numbers.js';
 import { type Frame, vectorOf } from '../frame/frame.js';
-import { type Labels, labelsOf } from '../frame/labels.js';
-import { assembled, derived, elementOf, greatestIndex, linked } from '../frame/scores.js';
-import type { Classified, Clustered, Estimated, Step } from '../frame/step.js';
-import type { Item } from '../read/item.js';
-
-function severalClasses(item: Item): Labels {
-  const classes = labelsOf(item.get('classes_'));
-  if (classes.values.length > 1) return classes;
-  throw item.bad('classes_: expected two classes or more, got 1');
-}
+import { severalClasses } from '../frame/labels.js';
+import { greatestIndex, linked } from '../frame/scores.js';
+import type { Classified, Clustered, Step } from '../frame/step.js';
 
 /** Probabilities and the greatest of scores that are logarithms. */
 function ofLogarithms({ lowering, item, place }: Step, scores: Column): Classified {
@@ -80,58 +73,4 @@ export function centers({ item, lowering, place }: Step, frame: Frame): Clustere
   const model = { features, prediction: index, centers: reals, k };
   kMeans(lowering.builder, { ...model, distance: 'euclidean' }, place);
   return { role: 'clusterer', index };
-}
-
-/** The mean of columns, with the weights of a voting model. */
-function weightedMean({ item, lowering, place }: Step, columns: readonly Column[]): Column {
-  const given = item.given('weights')?.reals([columns.length]);
-  const terms = columns.map((column, i) => {
-    const value = columnRef(column);
-    return given === undefined ? value : call('sql.multiply', value, constant(given[i] ?? 0));
-  });
-  const sum = terms.reduce((before, term) => call('sql.add', before, term));
-  const total = given?.reduce((before, each) => before + each, 0) ?? columns.length;
-  if (total === 0) throw item.bad('weights: expected a sum other than 0');
-  return derived(lowering.builder, 'mean', call('sql.divide', sum, constant(total)), place);
-}
-
-const votersOf = ({ item }: Step): readonly Item[] => {
-  const voters = item.get('estimators_').list();
-  if (voters.length > 0) return voters;
-  throw item.bad('estimators_: expected one or more');
-};
-
-const voterPlace = ({ item, place }: Step, i: number): string =>
-  place === item.className ? `estimators_[${i}]` : `${place}, estimators_[${i}]`;
-
-export function votingRegressor(step: Step, frame: Frame): Estimated {
-  const columns = votersOf(step).map((voter, i) => {
-    const result = step.lowering.lower(voter, frame, voterPlace(step, i));
-    if (result.role === 'regressor' && result.values.size === 1) return result.values.column;
-    throw voter.bad('expected a regressor of one output');
-  });
-  return { role: 'regressor', values: { column: weightedMean(step, columns), size: 1 } };
-}
-
-export function votingClassifier(step: Step, frame: Frame): Classified {
-  const { item, lowering, place } = step;
-  const voting = item.get('voting').text();
-  if (voting !== 'soft') throw item.bad(`voting='${voting}' is not supported: expected 'soft'`);
-  const classes = severalClasses(item);
-  const count = classes.values.length;
-  const voters = votersOf(step).map((voter, i) => {
-    const result = lowering.lower(voter, frame, voterPlace(step, i));
-    const fits = result.role === 'classifier' && result.classes.values.length === count;
-    if (fits && result.probability !== undefined) return result.probability;
-    throw voter.bad(`expected a classifier with probabilities of ${count} classes`);
-  });
-  const means = classes.values.map((_, k) =>
-    weightedMean(
-      step,
-      voters.map((voter) => elementOf(lowering.builder, voter, k, place)),
-    ),
-  );
-  const probability = assembled(lowering.builder, means, place);
-  const index = greatestIndex(lowering.builder, probability, place);
-  return { role: 'classifier', classes, index, probability };
 }

@@ -207,5 +207,6 @@ export function histogramRegressor(step: Step, frame: Frame): Estimated {
   if (isSum) return { role: 'regressor', values: decision, explained };
   const power = call('sql.exp', columnRef(decision.column));
   const column = derived(lowering.builder, 'mean', power, place);
-  return { role: 'regressor', values: { column, size: 1 }, explained };
+  const margin = { ...explained, isMargin: true };
+  return { role: 'regressor', values: { column, size: 1 }, explained: margin };
 }

@@ -152,7 +152,9 @@ export const linearRegressor =
     const { builder } = lowering;
     const { coefficients, intercepts, size, isSingle } = coefficientsOf(item, frame.length);
     const features = vectorOf(lowering, frame, 'refuse', place);
-    const explained = explainedSums(step, frame, features);
+    const isExponential = linkOf(item) === 'exponential';
+    const sums = explainedSums(step, frame, features);
+    const explained = { explained: { ...sums.explained, isMargin: isExponential } };
     if (size > 1) {
       const scores = builder.column('prediction', 'vector');
       linearScores(builder, { features, scores, coefficients, intercepts }, place);
@@ -161,7 +163,6 @@ export const linearRegressor =
     const prediction = builder.column('prediction', 'double');
     const intercept = intercepts[0] ?? 0;
     linearRegression(builder, { features, prediction, coefficients, intercept }, place);
-    const isExponential = linkOf(item) === 'exponential';
     const power = call('sql.exp', columnRef(prediction));
     const column = isExponential ? derived(builder, 'mean', power, place) : prediction;
     return { role: 'regressor', values: { column, size, isMatrix: !isSingle }, ...explained };

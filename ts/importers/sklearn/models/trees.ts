@@ -66,12 +66,24 @@ export const explainedBy = (
 const treesOf = (item: Item): readonly Item[] =>
   (item.find('estimators_')?.list() ?? [item]).map((tree) => tree.get('tree_'));
 
-/** Criteria and splitters whose trees may have missing values. */
-function missingOf({ item }: Step): Missing {
+/** The release whose trees of absolute errors may have missing values. */
+const ABSOLUTE = [1, 9] as const;
+
+/** Criteria whose trees may have missing values. */
+export function missingOf({ item }: Pick<Step, 'item'>): Missing {
   const criterion = item.given('criterion')?.text() ?? '';
+  if (criterion === 'absolute_error') return isSince(item, ABSOLUTE) ? 'nodes' : 'refuse';
   return /^(gini|entropy|log_loss|squared_error|friedman_mse|poisson)$/.test(criterion)
     ? 'nodes'
     : 'refuse';
+}
+
+function isSince(item: Item, [major, minor]: readonly [number, number]): boolean {
+  const version = item.find('_sklearn_version')?.plain();
+  const [own = 0, second = 0] = String(version ?? '')
+    .split('.')
+    .map(Number);
+  return own > major || (own === major && second >= minor);
 }
 
 function outputsOf(item: Item): number {
@@ -91,7 +103,7 @@ export function treeClassifier(step: Step, frame: Frame): Classified {
   const forest = addTrees(step, trees, features, frame.length, { width, sum: 'mean' });
   const probability = forest.column;
   const index = greatestIndex(lowering.builder, probability, place);
-  const explained = explainedBy(frame, [forest], { scores: width });
+  const explained = { ...explainedBy(frame, [forest], { scores: width }), isProbability: true };
   return { role: 'classifier', classes, index, probability, explained };
 }
 
