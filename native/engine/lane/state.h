@@ -41,6 +41,7 @@ struct LaneState {
   Status admit(const Model& model, Admission& admission) {
     if (&model != flow_model_) [[unlikely]]
       set_flow(model);
+    ++flow_requests_;
     if (caller_ == 0 && model.limits() == nullptr) [[likely]]
       return {};
     return admit_limited(model, admission);
@@ -48,6 +49,8 @@ struct LaneState {
   // The flow of the latest request: its model's handle, and the model's weight.
   uint32_t flow() const { return flow_; }
   uint32_t flow_weight() const { return flow_weight_; }
+  // The latest requests that were all of this flow.
+  uint64_t flow_requests() const { return flow_requests_; }
   // The routes that the caller sees when it names this model: none for a model that is not open to
   // its key, which then is as unknown as one that does not exist.
   const RouteTable& routes_to(std::string_view model) {
@@ -70,6 +73,7 @@ struct LaneState {
     flow_model_ = &model;
     flow_ = model.handle();
     flow_weight_ = model.spec().turn_weight;
+    flow_requests_ = 0;
   }
 
   std::shared_ptr<const Published> published_;
@@ -78,6 +82,7 @@ struct LaneState {
   const void* flow_model_ = nullptr;  // to compare only: it may be gone
   uint32_t flow_ = 0;
   uint32_t flow_weight_ = 0;
+  uint64_t flow_requests_ = 0;
 };
 
 }  // namespace serval
