@@ -39,8 +39,9 @@ double turn_weight(const ModelSpec& spec, const RunTurns* turns) {
 bool may_run_inline(const ModelSpec& spec, const BackendModelInfo& info, size_t devices) {
   const DeviceRuns& runs = info.device_runs;
   const bool is_padded = !spec.batch.allowed_rows.empty() || !runs.fixed_rows.empty();
+  const bool records = !spec.graph_rows.empty() && runs.why.empty();
   const bool is_isolated = !info.computes;
-  return devices == 1 && !is_padded && (is_isolated || runs.graph_rows.empty());
+  return devices == 1 && !is_padded && (is_isolated || !records);
 }
 
 ExecMode exec_mode(const ModelSpec& spec, const BackendModelInfo& info, size_t devices,

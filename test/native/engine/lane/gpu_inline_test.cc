@@ -65,7 +65,7 @@ class GpuInline : public EngineTest {
     return false;
   }
 
-  TempDirectory directory_;
+  onnx::TemporaryDirectory directory_;
 };
 
 TEST_F(GpuInline, ARequestThatIsAloneRunsOnTheListenersThread) {
