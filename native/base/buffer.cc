@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/memory/pinned_blocks.h"
+
 namespace serval {
 
 namespace {
@@ -30,7 +32,7 @@ uint8_t* allocate_counted(size_t bytes, size_t counted_bytes, MemoryBudget* budg
   }
   const bool kept = budget != nullptr && BlockCache::covers(bytes);
   uint8_t* data = kept ? budget->blocks().reuse(bytes) : nullptr;
-  if (data == nullptr) data = allocate_aligned(kept ? BlockCache::block_bytes(bytes) : bytes);
+  if (data == nullptr) data = kept ? allocate_block(bytes) : allocate_aligned(bytes);
   if (data == nullptr && budget != nullptr) budget->give(counted_bytes);
   return data;
 }
@@ -48,9 +50,9 @@ void drop_pages(uint8_t* data, size_t bytes) {
 // `bytes` and `counted_bytes` as they were allocated.
 void free_counted(uint8_t* data, size_t bytes, size_t counted_bytes, MemoryBudget* budget) {
   if (data == nullptr) return;
-  const bool kept =
-      budget != nullptr && BlockCache::covers(bytes) && budget->blocks().keep(data, bytes);
-  if (!kept) {
+  const bool is_block = budget != nullptr && BlockCache::covers(bytes);
+  const bool is_gone = is_block && (budget->blocks().keep(data, bytes) || give_pinned(data));
+  if (!is_gone) {
     if (bytes >= MemoryBudget::kLargeBytes) drop_pages(data, bytes);
     free_aligned(data);
   }
@@ -106,7 +108,8 @@ void ByteBuffer::shrink(size_t keep_bytes) {
 
 bool ByteBuffer::frees_quickly() const {
   if (capacity_ < MemoryBudget::kLargeBytes) return true;
-  return budget_ != nullptr && budget_->blocks().has_space(capacity_ + kBodyPadding);
+  return budget_ != nullptr && budget_->blocks().has_space(capacity_ + kBodyPadding) &&
+         !should_be_pinned(data_, capacity_ + kBodyPadding);
 }
 
 Arena::~Arena() { drop_blocks(); }
@@ -157,6 +160,10 @@ void* Arena::regrow_last(void* pointer, size_t bytes_used, size_t bytes_wanted) 
 
 void Arena::reset() {
   used_ = 0;
+  if (blocks_.size() == 1 && budget_ != nullptr && BlockCache::covers(blocks_[0].bytes) &&
+      should_be_pinned(blocks_[0].data, blocks_[0].bytes)) {
+    drop_blocks();
+  }
   if (blocks_.size() <= 1 && (blocks_.empty() || blocks_[0].bytes <= kKeepBytes)) return;
   // Replaces several blocks by one as large as all together, so that the next request needs only
   // one.

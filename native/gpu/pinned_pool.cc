@@ -49,35 +49,77 @@ void PinnedPool::pin(const CudaCalls& calls) {
   calls_ = &calls;
   memory_ = static_cast<uint8_t*>(memory);
   free_.emplace(0, limit_);
+  end_.store(memory_ + limit_, std::memory_order_relaxed);
+  begin_.store(memory_, std::memory_order_release);
+}
+
+bool PinnedPool::holds(const uint8_t* data, size_t bytes) const {
+  const uint8_t* const begin = begin_.load(std::memory_order_acquire);
+  if (begin == nullptr || data < begin) return false;
+  const uint8_t* const end = end_.load(std::memory_order_relaxed);
+  return data <= end && bytes <= static_cast<size_t>(end - data);
+}
+
+void PinnedPool::offer_blocks() {
+  if (begin_.load(std::memory_order_acquire) == nullptr) return;
+  PinnedBlocks* none = nullptr;
+  pinned_blocks().compare_exchange_strong(none, this, std::memory_order_acq_rel);
+}
+
+// The caller holds mutex_. The first free piece that is large enough.
+std::map<size_t, size_t>::iterator PinnedPool::place_for(size_t bytes) {
+  return std::find_if(free_.begin(), free_.end(),
+                      [bytes](const auto& one) { return one.second >= bytes; });
+}
+
+// The caller holds mutex_. Takes the piece from the start of a free one.
+uint8_t* PinnedPool::cut(std::map<size_t, size_t>::iterator place, Piece piece) {
+  const auto [offset, size] = *place;
+  free_.erase(place);
+  if (size > piece.bytes) free_.emplace(offset + piece.bytes, size - piece.bytes);
+  taken_.emplace(offset, piece);
+  used_ += piece.bytes;
+  if (piece.is_block) block_bytes_ += piece.bytes;
+  show();
+  return memory_ + offset;
+}
+
+uint8_t* PinnedPool::take_block(size_t bytes) {
+  const size_t wanted = rounded(bytes);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto place = place_for(wanted);
+  if (place == free_.end() || !has_block_bytes(wanted)) return nullptr;
+  return cut(place, {wanted, true});
+}
+
+bool PinnedPool::has_room(size_t bytes) {
+  const size_t wanted = rounded(bytes);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return has_block_bytes(wanted) && place_for(wanted) != free_.end();
 }
 
 uint8_t* PinnedPool::take(const CudaCalls& calls, size_t bytes) {
   const size_t wanted = rounded(bytes);
   const std::lock_guard<std::mutex> lock(mutex_);
   if (!tried_) pin(calls);
-  const auto place = std::find_if(free_.begin(), free_.end(),
-                                  [wanted](const auto& one) { return one.second >= wanted; });
+  const auto place = place_for(wanted);
   if (place == free_.end()) {
     ++fallbacks_;
     show();
     return nullptr;
   }
-  const auto [offset, size] = *place;
-  free_.erase(place);
-  if (size > wanted) free_.emplace(offset + wanted, size - wanted);
-  taken_.emplace(offset, wanted);
-  used_ += wanted;
-  show();
-  return memory_ + offset;
+  return cut(place, {wanted, false});
 }
 
 void PinnedPool::give(uint8_t* piece) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto found = taken_.find(static_cast<size_t>(piece - memory_));
   if (found == taken_.end()) return;
-  auto [offset, bytes] = *found;
-  taken_.erase(found);
+  const size_t offset = found->first;
+  size_t bytes = found->second.bytes;
   used_ -= bytes;
+  if (found->second.is_block) block_bytes_ -= bytes;
+  taken_.erase(found);
   show();
   const auto next = free_.find(offset + bytes);
   if (next != free_.end()) {

@@ -1,5 +1,6 @@
 // Pinned host memory that GPUs copy from and to directly: one block per process, divided into
-// pieces. Any thread; pieces are allocated while a model warms up, not by each request.
+// pieces. Any thread; pieces are allocated while a model warms up, not by each request. Up to half
+// of it may be blocks in which large requests arrive.
 #pragma once
 
 #include <atomic>
@@ -8,6 +9,7 @@
 #include <map>
 #include <mutex>
 
+#include "base/memory/pinned_blocks.h"
 #include "gpu/cuda.h"
 
 namespace serval::gpu {
@@ -26,7 +28,7 @@ struct PinnedPage {
   std::atomic<uint64_t> total_bytes{0}, used_bytes{0}, fallbacks{0};
 };
 
-class PinnedPool {
+class PinnedPool final : public PinnedBlocks {
  public:
   // The process's pool; never destroyed. Nothing is pinned before the first allocation.
   static PinnedPool& process();
@@ -34,7 +36,7 @@ class PinnedPool {
   PinnedPool() = default;
   PinnedPool(const PinnedPool&) = delete;
   PinnedPool& operator=(const PinnedPool&) = delete;
-  ~PinnedPool();
+  virtual ~PinnedPool();
 
   // Sets the pool's size, 0 = no pinned memory; call it before the first allocation.
   void set_limit(uint64_t bytes);
@@ -42,23 +44,41 @@ class PinnedPool {
   uint8_t* take(const CudaCalls& calls, size_t bytes);
   // Returns a piece to the pool.
   void give(uint8_t* piece);
+  // Makes large blocks come from this pool from now on, if anything is pinned: called when a GPU
+  // had to copy a large tensor from ordinary memory. The pool lives as long as the process.
+  void offer_blocks();
+  uint8_t* take_block(size_t bytes) override;
+  void give_block(uint8_t* block) override { give(block); }
+  bool has_block(const uint8_t* block) const override { return holds(block, 1); }
+  bool has_room(size_t bytes) override;
+  // Whether [data, data + bytes) is in the pool.
+  bool holds(const uint8_t* data, size_t bytes) const;
   PinnedReading read();
   // Keeps `page`, which outlives the pool, equal to the result of read().
   void show_on(PinnedPage* page);
 
  private:
+  struct Piece {
+    size_t bytes = 0;
+    bool is_block = false;
+  };
   void show();
   void pin(const CudaCalls& calls);
+  std::map<size_t, size_t>::iterator place_for(size_t bytes);
+  uint8_t* cut(std::map<size_t, size_t>::iterator place, Piece piece);
+  bool has_block_bytes(size_t bytes) const { return block_bytes_ + bytes <= limit_ / 2; }
 
   std::mutex mutex_;
   uint64_t limit_ = kPinnedPoolBytes;  // guarded by mutex_, like everything below
   bool tried_ = false;
   const CudaCalls* calls_ = nullptr;
   uint8_t* memory_ = nullptr;
-  uint64_t used_ = 0, fallbacks_ = 0;
-  PinnedPage* page_ = nullptr;      // null: no page
-  std::map<size_t, size_t> free_;   // offset -> bytes; neighbours are joined
-  std::map<size_t, size_t> taken_;  // offset -> bytes
+  // The pool's range, once it is pinned; read without the lock.
+  std::atomic<const uint8_t*> begin_{nullptr}, end_{nullptr};
+  uint64_t used_ = 0, fallbacks_ = 0, block_bytes_ = 0;
+  PinnedPage* page_ = nullptr;     // null: no page
+  std::map<size_t, size_t> free_;  // offset -> bytes; neighbours are joined
+  std::map<size_t, Piece> taken_;  // by offset
 };
 
 // Host memory of one tensor that is copied to or from a device: from the pool, otherwise ordinary.

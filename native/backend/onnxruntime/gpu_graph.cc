@@ -3,6 +3,7 @@
 #include "backend/onnxruntime/gpu_graph.h"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 
 #include "backend/onnxruntime/session.h"
@@ -93,7 +94,6 @@ bool OrtModel::are_fixed(const OrtScratch& scratch) const {
 void OrtModel::warm_rows(uint32_t rows, OrtScratch& scratch) {
   const Signature& signature = info_.signatures.front();
   std::vector<TensorView> inputs;
-  size_t bytes_max = 0;
   for (const TensorSpec& spec : signature.inputs) {
     std::vector<int64_t> dims = spec.dims;
     if (rows > 0 && !dims.empty() && dims[0] < 0) dims[0] = rows;
@@ -103,11 +103,14 @@ void OrtModel::warm_rows(uint32_t rows, OrtScratch& scratch) {
     view.dtype = spec.dtype;
     view.shape = Shape(dims);
     view.bytes = view.shape.elements().value_or(0) * dtype_bytes(spec.dtype);
-    bytes_max = std::max(bytes_max, view.bytes);
   }
   if (graphs_ != nullptr && !graphs_->wants(inputs)) return;
-  const std::vector<uint8_t> zeros(bytes_max);
-  for (TensorView& view : inputs) view.data = zeros.data();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    uint8_t* const place = scratch.input_place(i, inputs[i].bytes);
+    if (place == nullptr) return;
+    std::memset(place, 0, inputs[i].bytes);
+    inputs[i].data = place;
+  }
   std::vector<uint32_t> outputs(signature.outputs.size());
   std::iota(outputs.begin(), outputs.end(), 0u);
   for (int i = 0; i < 2; ++i) {

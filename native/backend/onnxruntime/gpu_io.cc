@@ -7,6 +7,7 @@
 
 #include "backend/onnxruntime/gpu_libraries.h"
 #include "backend/onnxruntime/signature.h"
+#include "base/memory/block_cache.h"
 #include "gpu/pinned_range.h"
 
 namespace serval::ort {
@@ -137,14 +138,13 @@ void* GpuIo::output_there(const TensorView& like, const OutputPlace& place) {
   return there;
 }
 
-// The driver would copy pageable memory in pieces, with this thread waiting.
-Status GpuIo::send(size_t index, const TensorView& view, const std::string& name, GpuIo* other) {
+Status GpuIo::send(size_t index, const TensorView& view, const std::string& name) {
   GpuTensor& tensor = inputs_[index];
   same_shapes_ &= tensor.has_shape(view.shape);
   void* const there = input_there(view);
   Status sent = tensor.shape_to(runtime_, device_, view, there, device_.name);
   if (sent.ok() && view.bytes != 0 && there == nullptr) {
-    sent = view.device == nullptr ? send_host(index, view, other)
+    sent = view.device == nullptr ? send_host(index, view)
                                   : copy(tensor.device.data(), view.data, view.bytes,
                                          gpu::CudaCopy::Default, "copy on ");
   }
@@ -152,14 +152,15 @@ Status GpuIo::send(size_t index, const TensorView& view, const std::string& name
   return sent;
 }
 
-Status GpuIo::send_host(size_t index, const TensorView& view, GpuIo* other) {
+// The driver would copy pageable memory in pieces, with this thread waiting.
+Status GpuIo::send_host(size_t index, const TensorView& view) {
   GpuTensor& tensor = inputs_[index];
   const uint8_t* from = view.data;
-  uint8_t* const place = tensor.host.data();
-  const bool stands = (other != nullptr && other != this && other->has_in_place(index, from)) ||
-                      gpu::is_pinned(from, view.bytes);
-  if (!stands && (from != place || place == nullptr)) {
+  gpu::PinnedPool& pool = gpu::PinnedPool::process();
+  if (from != tensor.host.data() && !pool.holds(from, view.bytes) &&
+      !gpu::is_pinned(from, view.bytes)) {
     uint8_t* const own = tensor.host.grow(view.bytes);
+    if (view.bytes >= BlockCache::kBytesMin) pool.offer_blocks();
     if (own != nullptr && tensor.host.pinned()) {
       std::memcpy(own, from, view.bytes);
       from = own;
@@ -250,5 +251,9 @@ Status GpuIo::fetch(size_t position, OrtValue* value, const OutputPlace& place, 
 }
 
 Status GpuIo::finish() { return wait("outputs"); }
+
+void GpuIo::settle() {
+  if (stream_ != nullptr && device_.calls->wait_stream(stream_) != 0) device_.calls->last_error();
+}
 
 }  // namespace serval::ort

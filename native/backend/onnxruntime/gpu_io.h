@@ -81,9 +81,10 @@ class GpuIo {
   Status begin();
   // Whether each input of this run has the same shape as in the previous run.
   bool same_shapes() const { return same_shapes_; }
-  // Starts copying an input; one that is already in its place, or in that of `other`, is copied
-  // once. One on the device is used in place, or copied there.
-  Status send(size_t index, const TensorView& view, const std::string& name, GpuIo* other);
+  // Starts copying an input: from where it is if that is pinned memory, which stays unchanged until
+  // bind_inputs() or settle() returns; else through its place. One on the device is used in place,
+  // or copied there.
+  Status send(size_t index, const TensorView& view, const std::string& name);
   // Waits for the inputs, and binds them. Errors: CUDA's, the runtime's.
   Status bind_inputs(std::span<const char* const> names);
   // Binds one output: to device memory if `like` has its type and shape, otherwise to memory from
@@ -98,6 +99,8 @@ class GpuIo {
   Status fetch(size_t position, OrtValue* value, const OutputPlace& place, TensorView& view);
   // Waits for the outputs.
   Status finish();
+  // Waits for the copies of a run that failed: the owners of their memory use it again.
+  void settle();
   // Unbinds all outputs.
   void clear_outputs();
   OutputSide side(size_t position) const { return sides_[position]; }
@@ -106,13 +109,9 @@ class GpuIo {
   Status wait(const char* what);
   Status copy(void* to, const void* from, size_t bytes, gpu::CudaCopy kind,
               const std::string& what);
-  Status send_host(size_t index, const TensorView& view, GpuIo* other);
+  Status send_host(size_t index, const TensorView& view);
   void* input_there(const TensorView& view);
   void* output_there(const TensorView& like, const OutputPlace& place);
-  bool has_in_place(size_t index, const uint8_t* data) {
-    gpu::HostBlock& host = inputs_[index].host;
-    return host.data() == data && host.pinned();
-  }
 
   const OrtRuntime& runtime_;
   const OrtApi& api_;

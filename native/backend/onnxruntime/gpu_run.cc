@@ -30,9 +30,10 @@ Status OrtModel::send_inputs(std::span<const TensorView> inputs, OrtScratch& scr
   GpuIo& io = *scratch.io_;
   Status status = io.begin();
   for (size_t i = 0; status.ok() && i < inputs.size(); ++i) {
-    status = io.send(i, inputs[i], info_.signatures.front().inputs[i].name, scratch.gpu_.get());
+    status = io.send(i, inputs[i], info_.signatures.front().inputs[i].name);
   }
   if (status.ok()) status = io.bind_inputs(input_names_);
+  if (!status.ok()) io.settle();
   return status;
 }
 
@@ -120,6 +121,7 @@ Status OrtModel::fetch_outputs(OrtScratch& scratch, bool& broken) const {
     if (status.ok()) status = io.fetch(i, scratch.output_values_[i], place_of(scratch, i), view);
   }
   if (status.ok()) status = io.finish();
+  else io.settle();
   return status;
 }
 

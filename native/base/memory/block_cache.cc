@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/memory/pinned_blocks.h"
 
 namespace serval {
 
@@ -35,6 +36,7 @@ uint8_t* allocate_aligned(size_t bytes) {
 void free_aligned(uint8_t* block) { ::operator delete (block, std::align_val_t{kTensorAlignment}); }
 
 void release_pages(uint8_t* block, size_t bytes) {
+  if (is_pinned_block(block)) return;
   const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
   const auto begin = reinterpret_cast<uintptr_t>(block);
   const uintptr_t end = (begin + bytes) / page * page;
@@ -68,7 +70,7 @@ uint8_t* BlockCache::reuse(size_t bytes) {
 
 bool BlockCache::keep(uint8_t* block, size_t bytes) {
   std::lock_guard lock(mutex_);
-  if (!has_space(bytes)) return false;
+  if (!has_space(bytes) || should_be_pinned(block, bytes)) return false;
   ASAN_POISON_MEMORY_REGION(block, block_bytes(bytes));  // its previous owner may not use it
   classes_[class_of(bytes)].push_back({block, now_ns()});
   const uint64_t before = kept_bytes_.fetch_add(block_bytes(bytes), std::memory_order_relaxed);
@@ -97,6 +99,7 @@ void BlockCache::drop(uint64_t ns, uint64_t enough) {
     kept_bytes_.fetch_sub(freed, std::memory_order_relaxed);
   }
   for (const auto& [block, bytes] : unused) {
+    if (give_pinned(block)) continue;
     if (bytes > kPieceBytes) release_pages(block, bytes);
     free_aligned(block);
   }

@@ -2,15 +2,18 @@
 #include "engine/lane/inline_runner.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "codec/examples/json.h"
 #include "codec/serving/json.h"
 
 namespace serval {
 
-bool runs_inline(Model& model, Protocol protocol, size_t body_bytes) {
-  return model.batch_mode() != BatchMode::On && !model.queue().held() &&
-         model.policy().run_inline(protocol, body_bytes);
+bool runs_inline(Model& model, Protocol protocol, size_t body_bytes, uint64_t flow_requests) {
+  const bool fast = model.batch_mode() != BatchMode::On && !model.queue().held() &&
+                    model.policy().run_inline(protocol, body_bytes);
+  if (!fast || !model.policy().on_device()) return fast;
+  return flow_requests >= kAloneRequests && model.queue().idle();
 }
 
 InlineRunner::InlineRunner(InlineWatch& watch, const ServeSettings& settings, MemoryBudget* budget)
@@ -25,6 +28,11 @@ void InlineRunner::close() {
 
 bool InlineRunner::run(Model& model, ServeInput input, uint64_t queue_ns, uint64_t limit_ns,
                        Request& out) {
+  std::optional<Replica::ListenerRun> device;
+  if (model.policy().on_device() && !device.emplace(model.replica(0)).begun()) {
+    memory_.times = ServeTimes();
+    return false;
+  }
   input.cancel = input.displace = runs_.flag();
   input.takes_turns = false;
   runs_.begin(*watch_, std::min(limit_ns, model.policy().run_ns_max()));

@@ -10,8 +10,10 @@
 namespace serval {
 
 // Returns whether a request runs on the listener's thread. Batched models do so only through
-// TurnRequests.
-bool runs_inline(Model& model, Protocol protocol, size_t body_bytes);
+// TurnRequests. A request of a model on a device does if it is alone: none of the model's requests
+// waits or runs, and the latest kAloneRequests of the lane, `flow_requests`, were the model's.
+bool runs_inline(Model& model, Protocol protocol, size_t body_bytes, uint64_t flow_requests);
+inline constexpr uint64_t kAloneRequests = 16;
 
 class InlineRunner {
  public:
@@ -23,8 +25,8 @@ class InlineRunner {
   void close();
 
   // Serves `input` into `out`, as serve() does. `limit_ns`: how long it may take, in addition to
-  // the limit of the model's policy. Returns false in the cases of serve(): the caller must queue
-  // it, with its `died`.
+  // the limit of the model's policy. Returns false in the cases of serve(), and if another
+  // listener's thread runs the model's device: the caller must queue it, with its `died`.
   bool run(Model& model, ServeInput input, uint64_t queue_ns, uint64_t limit_ns, Request& out);
   // Nanoseconds that the last run spent on the request.
   uint64_t spent_ns() const { return memory_.times.input_ns + memory_.times.infer_ns; }

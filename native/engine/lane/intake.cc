@@ -54,7 +54,8 @@ Answer Intake::admit(Arrival arrival, uint32_t handle) {
     traces_.begin(**model);
   }
   CacheUse cache = CacheUse::Waits;
-  if (model != nullptr && !runs_inline(**model, arrival.protocol, arrival.bytes.size())) {
+  const uint64_t alone = state_.flow_requests();
+  if (model != nullptr && !runs_inline(**model, arrival.protocol, arrival.bytes.size(), alone)) {
     if ((*model)->cache() == nullptr || arrival.bytes.size() > kCachedInlineBodyMax) {
       return enqueue(arrival, *model, std::move(admission), 0, false);
     }

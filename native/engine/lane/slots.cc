@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "base/memory/pinned_blocks.h"
+
 namespace serval {
 
 namespace {
@@ -79,6 +81,8 @@ void RequestSlots::release(Request& request) {
   if (retained_bytes_ + request.held_bytes() > retained_bytes_max_) {
     drop(request.body);
     drop(request.response);
+  } else if (should_be_pinned(request.body)) {
+    drop(request.body);
   }
   retained_bytes_ += request.held_bytes();
   ++request.use;

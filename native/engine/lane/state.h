@@ -42,6 +42,11 @@ struct LaneState {
   }
   // Admits a request of that caller unless a limit refuses it. Errors: limit_reached.
   Status admit(const Model& model, Admission& admission) {
+    if (&model != flow_model_) [[unlikely]] {
+      flow_model_ = &model;
+      flow_requests_ = 0;
+    }
+    ++flow_requests_;
     flow_ = {model.handle(), model.spec().turn_weight, caller_};
     if (caller_ == 0 && model.limits() == nullptr) [[likely]]
       return {};
@@ -50,6 +55,8 @@ struct LaneState {
   // The flow of the latest request: its model by handle, and the caller as its part. None if the
   // request has no model.
   const FlowShare& flow() const { return flow_; }
+  // The latest requests that were all of one model, that of flow().
+  uint64_t flow_requests() const { return flow_requests_; }
   // The routes that the caller sees when it names this model: none for a model that is not open to
   // its key, which then is as unknown as one that does not exist.
   const RouteTable& routes_to(std::string_view model) {
@@ -73,6 +80,8 @@ struct LaneState {
   const RouteTable no_routes_;
   uint32_t caller_ = 0;
   FlowShare flow_;
+  const void* flow_model_ = nullptr;  // to compare only: it may be gone
+  uint64_t flow_requests_ = 0;
 };
 
 }  // namespace serval

@@ -90,7 +90,8 @@ std::optional<Answer> Tasks::run_here(const Arrival& arrival, Model& model,
     const TfTask& task = tasks_[done];
     const Protocol protocol = protocol_of(task);
     one.admission = admission.part(done == 0);
-    if (!runs_inline(model, protocol, arrival.bytes.size())) return std::nullopt;
+    const uint64_t alone = state_.flow_requests();
+    if (!runs_inline(model, protocol, arrival.bytes.size(), alone)) return std::nullopt;
     const std::string_view signature = task.signature();
     ServeInput input{protocol, arrival.bytes, -1, nullptr, &signature};
     input.cache = CacheUse::Waits;

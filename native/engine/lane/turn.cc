@@ -36,7 +36,8 @@ void TurnRequests::flush() {
 void TurnRequests::flush_model(const std::shared_ptr<Model>& model, Request* only) {
   const bool idle =
       model->spec().batch.delay_us == 0 && model->busy().load(std::memory_order_relaxed) == 0;
-  if (only != nullptr && idle && only->stage == Request::Stage::Queued &&
+  if (only != nullptr && idle && !model->policy().on_device() &&
+      only->stage == Request::Stage::Queued &&
       model->policy().run_inline(only->protocol, only->bytes().size()) &&
       model->queue().take_if_alone(only)) {
     run_here(*model, *only);

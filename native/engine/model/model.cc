@@ -35,9 +35,23 @@ double turn_weight(const ModelSpec& spec, const RunTurns* turns) {
   return static_cast<double>(std::max(1, spec.instances)) / spec.rate_priority;
 }
 
-ExecMode exec_mode(const ModelSpec& spec, const BackendModelInfo& info, const RunTurns* turns) {
+// Whether the requests of a model on a GPU may run one by one on a listener's thread. The runtime
+// records CUDA graphs for each thread, and a size that is not one of the padded sizes is planned
+// anew, which would take that thread's time.
+bool may_run_inline(const ModelSpec& spec, const BackendModelInfo& info, size_t devices) {
+  const DeviceRuns& runs = info.device_runs;
+  const bool is_padded = !spec.batch.allowed_rows.empty() || !runs.fixed_rows.empty();
+  const bool records = !spec.graph_rows.empty() && runs.why.empty();
+  const bool is_isolated = !info.computes;
+  return devices == 1 && !is_padded && (is_isolated || !records);
+}
+
+ExecMode exec_mode(const ModelSpec& spec, const BackendModelInfo& info, size_t devices,
+                   const RunTurns* turns) {
   const bool limited = turns != nullptr && turns->limits_rates();
-  return info.on_gpu || info.waits || limited ? ExecMode::Queued : spec.exec_mode;
+  if (info.waits || limited) return ExecMode::Queued;
+  if (!info.on_gpu || spec.exec_mode == ExecMode::Queued) return spec.exec_mode;
+  return may_run_inline(spec, info, devices) ? ExecMode::Auto : ExecMode::Queued;
 }
 
 }  // namespace
@@ -46,18 +60,24 @@ ExecMode exec_mode(const ModelSpec& spec, const BackendModelInfo& info, const Ru
 Replica::~Replica() { give_scratch(nullptr); }
 
 std::unique_ptr<BackendScratch> Replica::take_scratch() {
+  std::unique_ptr<BackendScratch> spare = take_spare();
+  while (spare == nullptr && listener_runs_.load()) {
+    { const std::lock_guard<std::mutex> until_run_ended(listener_mutex_); }
+    spare = take_spare();
+  }
+  if (spare == nullptr) spare = take_spare();  // of a run that ended between both looks
+  return spare == nullptr ? backend_->make_scratch() : std::move(spare);
+}
+
+std::unique_ptr<BackendScratch> Replica::take_spare() {
   if (BackendScratch* at_hand = scratch_at_hand_.exchange(nullptr, std::memory_order_acq_rel)) {
     return std::unique_ptr<BackendScratch>(at_hand);
   }
-  {
-    std::lock_guard lock(scratch_mutex_);
-    if (!scratches_.empty()) {
-      std::unique_ptr<BackendScratch> scratch = std::move(scratches_.back());
-      scratches_.pop_back();
-      return scratch;
-    }
-  }
-  return backend_->make_scratch();
+  std::lock_guard lock(scratch_mutex_);
+  if (scratches_.empty()) return nullptr;
+  std::unique_ptr<BackendScratch> scratch = std::move(scratches_.back());
+  scratches_.pop_back();
+  return scratch;
 }
 
 void Replica::give_scratch(std::unique_ptr<BackendScratch> scratch) {
@@ -100,7 +120,8 @@ Model::Model(uint32_t handle, ModelSpec spec, std::vector<std::shared_ptr<Backen
       batch_finding_(std::move(finding)),
       batch_mode_(effective_mode(spec_.batch, shapes_, replicas[0]->info().stateful,
                                  batch_finding_.proof, table_ != nullptr)),
-      policy_(exec_mode(spec_, replicas[0]->info(), services.turns), spec_.inline_us_max),
+      policy_(exec_mode(spec_, replicas[0]->info(), replicas.size(), services.turns),
+              spec_.inline_us_max, replicas[0]->info().on_gpu),
       queue_(spec_.queue),
       turns_(turns_for(spec_, replicas[0]->info(), services.turns),
              turn_weight(spec_, services.turns), spec_.rate_resources, spec_.devices_or_host(),

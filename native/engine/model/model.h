@@ -51,7 +51,28 @@ class Replica {
 
   BackendModel& backend() { return *backend_; }
   // Returns a scratch for one run; return it with give_scratch(). Any thread.
+  // While a run on a listener's thread has the last spare one, waits for it: one more would take
+  // memory of the device.
   std::unique_ptr<BackendScratch> take_scratch();
+  // Returns a scratch that is not used now; nullptr if there is none.
+  std::unique_ptr<BackendScratch> take_spare();
+  // Begins a run on a listener's thread of a model on a device; one at a time, others get nothing.
+  class ListenerRun {
+   public:
+    explicit ListenerRun(Replica& of) : lock_(of.listener_mutex_, std::try_to_lock), of_(of) {
+      if (lock_.owns_lock()) of.listener_runs_.store(true);
+    }
+    ~ListenerRun() {
+      if (lock_.owns_lock()) of_.listener_runs_.store(false);
+    }
+    ListenerRun(const ListenerRun&) = delete;
+    ListenerRun& operator=(const ListenerRun&) = delete;
+    bool begun() const { return lock_.owns_lock(); }
+
+   private:
+    std::unique_lock<std::mutex> lock_;
+    Replica& of_;
+  };
   void give_scratch(std::unique_ptr<BackendScratch> scratch);
   // Runs on its device now; counted if a model has several devices.
   std::atomic<int>& running() { return running_; }
@@ -62,6 +83,8 @@ class Replica {
   std::mutex scratch_mutex_;
   std::vector<std::unique_ptr<BackendScratch>> scratches_;  // guarded by scratch_mutex_
   std::atomic<int> running_{0};
+  std::mutex listener_mutex_;               // held during a ListenerRun
+  std::atomic<bool> listener_runs_{false};  // a ListenerRun is in progress
 };
 
 class Model;

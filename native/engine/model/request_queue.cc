@@ -492,4 +492,9 @@ size_t RequestQueue::size() {
   return size_;
 }
 
+bool RequestQueue::idle() {
+  std::lock_guard lock(mutex_);
+  return size_ == 0 && starting_ == 0 && waiting_ == consumers_.load(std::memory_order_relaxed);
+}
+
 }  // namespace serval

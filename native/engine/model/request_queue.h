@@ -104,6 +104,8 @@ class RequestQueue {
   const QueueSettings& settings() const { return settings_; }
   bool closed();
   size_t size();
+  // Whether no request waits, and no consumer runs one.
+  bool idle();
   size_t consumers() const { return consumers_.load(std::memory_order_relaxed); }
   // Consumers that wait for a request.
   size_t waiting();

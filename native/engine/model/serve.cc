@@ -78,6 +78,14 @@ Error leave(const ServeInput& input, const Model& model, const CacheTurn& cache,
   return ended_error(model, EndCause::Displaced);
 }
 
+// Returns the memory of a run; nullptr: a run on this listener's thread would have to make it,
+// which takes long on a device.
+std::unique_ptr<BackendScratch> scratch_for(const ServeInput& input, Model& model,
+                                            Replica& replica) {
+  const bool spare_only = input.displace != nullptr && model.policy().on_device();
+  return spare_only ? replica.take_spare() : replica.take_scratch();
+}
+
 // Answers a request from the response cache.
 Status encode_cached(const ServeInput& input, const Model& model, const ServeSettings& settings,
                      ServeMemory& memory, Request& out) {
@@ -116,7 +124,11 @@ Status serve_steps(const ServeInput& input, Model& model, size_t replica_index,
   }
   const Stopwatch run_watch;
   Replica& replica = model.replica(replica_index);
-  std::unique_ptr<BackendScratch> scratch = replica.take_scratch();
+  std::unique_ptr<BackendScratch> scratch = scratch_for(input, model, replica);
+  if (scratch == nullptr) {
+    input.displace->cancel(EndCause::Displaced);
+    return ended_error(model, EndCause::Displaced);
+  }
   {
     const RetryTurn turn(replica.backend(), out.died, input.cancel);
     done = run(input, replica, settings, memory, *scratch);

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "base/memory/pinned_blocks.h"
+
 namespace serval {
 
 namespace {
@@ -59,7 +61,7 @@ ByteBuffer BlockPool::take_buffer() {
 void BlockPool::give_buffer(ByteBuffer buffer) {
   const size_t bytes = buffer.base_bytes();
   if (bytes == 0) return;
-  if (bytes > kBufferKeepBytes || kept_bytes_ + bytes > kKeptBytesMax) {
+  if (bytes > kBufferKeepBytes || kept_bytes_ + bytes > kKeptBytesMax || should_be_pinned(buffer)) {
     if (!buffer.frees_quickly() && free_large_) free_large_(std::move(buffer));
     return;
   }

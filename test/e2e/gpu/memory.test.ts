@@ -14,6 +14,7 @@ import { buildLibrary, NATIVE, noCompiler } from './fake-libraries.js';
 
 const MODEL = join(packageRoot(), 'examples', 'models', 'half_plus_three', '123', 'model.onnx');
 const POOL = 1 << 20;
+const LARGE = 40_000; // 160 kB: large blocks begin at 128 KiB
 
 describe('models on a GPU', { skip: noCompiler }, () => {
   const root = mkdtempSync(join(tmpdir(), 'serval-memory-'));
@@ -27,6 +28,7 @@ describe('models on a GPU', { skip: noCompiler }, () => {
     for (const [name, text] of [
       ['batched', config('dynamic_batching { max_queue_delay_microseconds: 2000 }')],
       ['single', config('')],
+      ['large', 'instance_group { kind: KIND_GPU gpus: [ 0 ] }'],
       [
         'graphs',
         config(
@@ -103,6 +105,21 @@ describe('models on a GPU', { skip: noCompiler }, () => {
       for (let i = 0; i < 20; i++) await answers(model, i);
       await Promise.all(Array.from({ length: 64 }, (_, i) => answers(model, i * 10)));
     }
+  });
+
+  it('receive large tensors in pinned memory, once one had to be copied', async () => {
+    const used = (): Promise<number> => metric(server, 'nv_pinned_memory_pool_used_bytes');
+    const values = Array.from({ length: LARGE }, (_, i) => i % 10);
+    const expected = values.map((value) => value / 2 + 3);
+    const before = await used();
+    // The first one is copied into its instance's pinned memory; later ones arrive there.
+    await until('pinned memory for both', async () => {
+      const response = await infer(server, 'large', v2Body('x', values));
+      assert.equal(response.status, 200, String(response.body).slice(0, 200));
+      assert.deepEqual(v2Values(response), expected);
+      return (await used()) >= before + 2 * 4 * LARGE;
+    });
+    assert.equal(await metric(server, 'serval_pinned_memory_fallbacks_total'), 0);
   });
 
   it("have pinned memory, by Triton's names on the page of metrics", async () => {

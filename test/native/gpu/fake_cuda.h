@@ -24,6 +24,7 @@ struct FakeCuda {
   int (*begin_recording)();
   int (*end_recording)();
   void (*meet_recording)(int count);
+  const void* (*last_source)();
 
  private:
   FakeCuda() {
@@ -40,6 +41,7 @@ struct FakeCuda {
     find(library, "fake_cuda_begin_recording", begin_recording);
     find(library, "fake_cuda_end_recording", end_recording);
     find(library, "fake_cuda_meet_recording", meet_recording);
+    find(library, "fake_cuda_last_source", last_source);
   }
   template <typename Call>
   static void find(void* library, const char* name, Call& call) {

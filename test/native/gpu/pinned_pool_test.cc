@@ -165,5 +165,31 @@ TEST_F(Pinned, DeviceBlocksSayWhatCudaSays) {
   FakeCuda::get().limit(UINT64_MAX - 1);
 }
 
+TEST_F(Pinned, BlocksUseAtMostHalfOfThePool) {
+  EXPECT_FALSE(pool_.has_room(256));
+  EXPECT_EQ(pool_.take_block(256), nullptr);  // nothing is pinned yet
+  uint8_t* const piece = pool_.take(*cuda_, 256);
+  EXPECT_FALSE(pool_.has_block(nullptr));
+  uint8_t* const block = pool_.take_block(1024);
+  ASSERT_NE(block, nullptr);
+  EXPECT_TRUE(pool_.has_block(block));
+  EXPECT_TRUE(pool_.holds(block, 1024));
+  EXPECT_FALSE(pool_.holds(block, 4097));
+  EXPECT_FALSE(pool_.holds(piece - 1, 1));
+  EXPECT_FALSE(pool_.has_room(1280));
+  EXPECT_EQ(pool_.take_block(1280), nullptr);
+  EXPECT_TRUE(pool_.has_room(1024));
+  EXPECT_EQ(pool_.read().fallbacks, 0u);  // such a block is copied through a piece
+  EXPECT_EQ(pool_.read().used_bytes, 1280u);
+  uint8_t* const rest = pool_.take(*cuda_, 4096 - 1280);
+  ASSERT_NE(rest, nullptr);
+  EXPECT_FALSE(pool_.has_room(256));  // no piece is left
+  pool_.give_block(block);
+  EXPECT_TRUE(pool_.has_room(1024));
+  pool_.give(rest);
+  pool_.give(piece);
+  EXPECT_EQ(pool_.read().used_bytes, 0u);
+}
+
 }  // namespace
 }  // namespace serval::gpu

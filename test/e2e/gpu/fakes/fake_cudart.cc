@@ -75,8 +75,9 @@ struct State {
   int refused_handles = 0;
   std::size_t device_bytes = 0;
   std::uint64_t limit = UINT64_MAX;
-  int fail_next = 0;  // the next copy fails with this
-  int stuck = 0;      // all calls fail with this
+  int fail_next = 0;                  // the next copy fails with this
+  int stuck = 0;                      // all calls fail with this
+  const void* last_source = nullptr;  // of the latest copy to a device
 };
 
 State& state() {
@@ -275,6 +276,13 @@ void fake_cuda_fail_copy(int status) {
   all.fail_next = status;
 }
 
+// Where the latest copy to a device reads from.
+const void* fake_cuda_last_source() {
+  State& all = state();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  return all.last_source;
+}
+
 int cudaGetDeviceCount(int* devices) {
   *devices = kDevices;
   return kOk;
@@ -351,6 +359,7 @@ int cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, int, void* st
     target = bytes_at(to, bytes, to_device);
     source = bytes_at(from, bytes, from_device);
     if (target == nullptr || source == nullptr) return kInvalidValue;
+    if (to_device) all.last_source = source;
     if (all.fail_next != 0) {
       const int status = all.fail_next;
       all.fail_next = 0;

@@ -1,7 +1,11 @@
-// Costs of runs on a device, for fake_gpu_runtime.cc: a run takes FAKE_ORT_RUN_MS, and one of a
-// model with convolutions takes FAKE_ORT_PLAN_MS more whenever the shapes of its inputs differ from
-// those of the session's previous run, as cuDNN's plans do. A replayed graph is never planned.
+// Costs of runs on a device, for fake_gpu_runtime.cc: a run takes FAKE_ORT_RUN_MS, or
+// FAKE_ORT_RUN_US, for which its thread polls, as CUDA's does by default; with FAKE_ORT_BLOCKS it
+// sleeps, and is woken late, as with CUDA's blocking synchronization. A run of a model with
+// convolutions takes FAKE_ORT_PLAN_MS more whenever the shapes of its inputs differ from those of
+// the session's previous run, as cuDNN's plans do. A replayed graph is never planned.
 #pragma once
+
+#include <sys/prctl.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -37,6 +41,20 @@ inline void pause(const char* variable) {
   const char* const text = std::getenv(variable);
   if (text == nullptr) return;
   std::this_thread::sleep_for(std::chrono::milliseconds(std::atoi(text)));
+}
+
+inline void run_short() {
+  static const char* const text = std::getenv("FAKE_ORT_RUN_US");
+  static const bool blocks = std::getenv("FAKE_ORT_BLOCKS") != nullptr;
+  if (text == nullptr) return;
+  const auto lasts = std::chrono::microseconds(std::atoi(text));
+  if (blocks) {
+    prctl(PR_SET_TIMERSLACK, 1);  // otherwise it is woken 50 us too late
+    return std::this_thread::sleep_for(lasts);
+  }
+  const auto end = std::chrono::steady_clock::now() + lasts;
+  while (std::chrono::steady_clock::now() < end) {
+  }
 }
 
 // The names of operators are texts of the file.
@@ -87,6 +105,7 @@ inline void run(const OrtSession* session, const OrtIoBinding* binding, bool rep
   }
   if (plans) pause("FAKE_ORT_PLAN_MS");
   pause("FAKE_ORT_RUN_MS");
+  run_short();
 }
 
 }  // namespace fake_plans

@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "backend/onnxruntime/on_gpu.h"
+#include "base/buffer.h"
 #include "gpu/pinned_pool.h"
 
 namespace serval {
@@ -146,6 +147,71 @@ TEST_F(OnGpu, WithoutPinnedMemoryOrdinaryMemoryWillDo) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(answer({x.view()}), (std::vector<float>{4, 5}));
   EXPECT_GE(pool.read().fallbacks, before + 2);
   for (uint8_t* piece : taken) pool.give(piece);
+}
+
+// A body of `values` in memory of the budget, as a listener receives it.
+ByteBuffer body_of(MemoryBudget& budget, const std::vector<float>& values) {
+  ByteBuffer body;
+  body.charge_to(&budget);
+  EXPECT_TRUE(body.append(values.data(), values.size() * sizeof(float)));
+  return body;
+}
+
+TEST_F(OnGpu, LargeBodiesArePinnedOnceAGpuCopiedOneFromOrdinaryMemory) {
+  constexpr int64_t kRows = 150'000;  // 600 KB
+  MemoryBudget budget(1u << 30);
+  gpu::PinnedPool& pool = gpu::PinnedPool::process();
+  const auto run_body = [&](const ByteBuffer& body) {
+    const int64_t dims[] = {kRows};
+    const TensorView view{DType::Fp32, Shape(dims), body.data(), body.size(), {}};
+    EXPECT_EQ(answer({view}), std::vector<float>(kRows, 4));
+    return FakeCuda::get().last_source() == body.data();
+  };
+  load_on_gpu(onnx::half_plus_three());
+  pinned_blocks().store(nullptr);
+  const std::vector<float> values(kRows, 2);
+  {
+    const ByteBuffer first = body_of(budget, values);
+    EXPECT_FALSE(pool.holds(first.data(), first.size()));
+    EXPECT_FALSE(run_body(first));  // its copy in the scratch's pinned memory
+    EXPECT_TRUE(should_be_pinned(first));
+  }
+  EXPECT_EQ(budget.blocks().kept_bytes(), 0u);
+  const uint8_t* place = nullptr;
+  for (int i = 0; i < 5; ++i) {
+    const ByteBuffer body = body_of(budget, values);
+    if (i == 0) place = body.data();
+    EXPECT_EQ(body.data(), place);  // kept between requests
+    EXPECT_TRUE(pool.holds(body.data(), body.size()));
+    EXPECT_FALSE(should_be_pinned(body));
+    EXPECT_TRUE(run_body(body));
+    EXPECT_GE(budget.used(), body.size());
+  }
+  const uint64_t used = pool.read().used_bytes, kept = budget.blocks().kept_bytes();
+  EXPECT_GE(kept, sizeof(float) * kRows);
+  budget.drop_unused(0);
+  EXPECT_EQ(pool.read().used_bytes, used - kept);
+  pinned_blocks().store(nullptr);
+}
+
+// The stand-in makes copies when their stream is waited for: what a failed run leaves to be copied
+// would be read from memory that its owner has freed.
+TEST_F(OnGpu, ARunThatFailsLeavesNoCopyOfItsInputs) {
+  onnx::Model graph;
+  graph.input("a", kFloat, Dims{"n"}).input("b", kFloat, Dims{"n"}).output("y", kFloat, Dims{"n"});
+  graph.node("Add", {"a", "b"}, {"y"});
+  load_on_gpu(graph);
+  const TestTensor<float> small(DType::Fp32, {2}, {1, 2});
+  EXPECT_EQ(answer({small.view(), small.view()}), (std::vector<float>{2, 4}));
+  FakeCuda::get().limit(FakeCuda::get().device_bytes() + (1u << 20));
+  const std::vector<float> values(200'000, 1);  // the device has memory for one of them
+  const uint64_t waits = FakeCuda::get().calls("cudaStreamSynchronize");
+  const TestTensor<float> large(DType::Fp32, {200'000}, values);
+  EXPECT_FALSE(run(*model_, *scratch_, {large.view(), large.view()}).ok());
+  EXPECT_EQ(FakeCuda::get().calls("cudaStreamSynchronize"), waits + 1);
+  FakeCuda::get().limit(UINT64_MAX - 1);
+  EXPECT_EQ(answer({small.view(), small.view()}), (std::vector<float>{2, 4}));
+  pinned_blocks().store(nullptr);
 }
 
 TEST_F(OnGpu, TextGoesThePlainWay) {

@@ -6,8 +6,10 @@
 #include <chrono>
 #include <cstring>
 #include <thread>
+#include <utility>
 
 #include "base/buffer.h"
+#include "base/memory/pinned_blocks.h"
 
 namespace serval {
 namespace {
@@ -127,6 +129,54 @@ TEST(BlockCache, MakesSpaceForRequests) {
   EXPECT_TRUE(budget.take(14 * kMiB)) << "the limit is for requests";
   EXPECT_EQ(budget.blocks().kept_bytes(), 0u);
   budget.give(64 * kMiB);
+}
+
+// Pinned memory for one block.
+class OneBlock final : public PinnedBlocks {
+ public:
+  explicit OneBlock(size_t bytes) : memory_(allocate_aligned(bytes)) {}
+  ~OneBlock() { free_aligned(memory_); }
+  uint8_t* take_block(size_t) override { return std::exchange(free_, false) ? memory_ : nullptr; }
+  void give_block(uint8_t*) override { free_ = true; }
+  bool has_block(const uint8_t* block) const override { return block == memory_; }
+  bool has_room(size_t) override { return free_; }
+
+ private:
+  uint8_t* const memory_;
+  bool free_ = true;
+};
+
+TEST(BlockCache, ReplacesOrdinaryBlocksWhilePinnedOnesAreLeft) {
+  OneBlock pinned(8 * kMiB);
+  MemoryBudget budget(1024 * kMiB);
+  const auto make = [&] {
+    ByteBuffer buffer;
+    buffer.charge_to(&budget);
+    EXPECT_TRUE(buffer.reserve(5 * kMiB));
+    return buffer;
+  };
+  ByteBuffer ordinary = make();
+  EXPECT_FALSE(should_be_pinned(ordinary));
+  pinned_blocks().store(&pinned);
+  EXPECT_TRUE(should_be_pinned(ordinary));
+  EXPECT_FALSE(ordinary.frees_quickly());
+  ordinary.shrink(0);
+  EXPECT_EQ(budget.blocks().kept_bytes(), 0u);
+  ByteBuffer first = make(), second = make();
+  EXPECT_TRUE(pinned.has_block(first.base()));
+  EXPECT_FALSE(pinned.has_block(second.base()));
+  EXPECT_FALSE(should_be_pinned(second));  // there is no other pinned block
+  std::memset(first.base(), 1, 5 * kMiB);
+  release_pages(first.base(), 5 * kMiB);
+  EXPECT_EQ(first.base()[4 * kMiB], 1);  // a GPU would still read the old pages
+  second.shrink(0);
+  first.shrink(0);
+  EXPECT_GE(budget.blocks().kept_bytes(), 10 * kMiB);
+  EXPECT_FALSE(pinned.has_room(1));
+  budget.drop_unused(0);
+  EXPECT_TRUE(pinned.has_room(1));
+  EXPECT_EQ(budget.used(), 0u);
+  pinned_blocks().store(nullptr);
 }
 
 }  // namespace
