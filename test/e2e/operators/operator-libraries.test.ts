@@ -178,7 +178,10 @@ describe('operator libraries', { skip: noCompiler }, () => {
         /model_operations: no such file: "gone.so"; expected an absolute path, or a file/,
       ],
       ['text.so', /operator library text.so: expected a shared library \(an ELF file\)/],
-      ['foreign.so', /foreign.so: expected a library for x86-64, got one for RISC-V: compile/],
+      [
+        'foreign.so',
+        /foreign.so: expected a library for (x86-64|arm64), got one for RISC-V: compile/,
+      ],
       ['folder.so', /model_operations: expected a file, got a folder: "folder.so"/],
       [
         'no-entry.so',
