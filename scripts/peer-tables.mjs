@@ -52,7 +52,6 @@ const joined = (...parts) => parts.filter((part) => part !== '').join('; ');
 const WORDS = {
   mapped: 'read as another setting',
   'no effect': 'no effect',
-  'not yet': 'refused: not yet',
   'not here': 'refused',
 };
 

@@ -2,10 +2,10 @@
 // handles it. Control plane; data only.
 
 /**
- * no effect: warns when the field is set. not yet, not here: refuses its model or its file. A row
+ * no effect: warns when the field is set. not here: refuses its model or its file. A row
  * of a message without its own table applies to everything in it.
  */
-export type FieldState = 'works' | 'no effect' | 'not yet' | 'not here';
+export type FieldState = 'works' | 'no effect' | 'not here';
 
 export interface FieldRow {
   readonly state: FieldState;
@@ -24,7 +24,6 @@ const row =
 
 export const worksBut = row('works');
 export const noEffect = row('no effect');
-export const notYet = row('not yet');
 export const notHere = row('not here');
 
 /** Rows of fields that have the same meaning as in the other server. */

@@ -29,8 +29,6 @@ const PEERS = [
   { peer: 'Triton', flags: TRITON_FLAGS },
 ] as const;
 
-const REFUSALS = { 'not yet': 'not here yet', 'not here': 'not here' } as const;
-
 /** `name` is canonical. Flags that Serval has too are not peer flags. */
 export function findPeerFlag(name: string): PeerFlag | undefined {
   for (const { flags } of PEERS) {
@@ -50,9 +48,8 @@ export function peerKeyRefusal(name: string): string | undefined {
   const peer = PEERS.find(({ flags }) => flags.includes(found))?.peer ?? '';
   const what = `${name} is a flag of ${peer}'s and no key of this file`;
   switch (found.state) {
-    case 'not yet':
     case 'not here':
-      return `${what}; ${REFUSALS[found.state]}: ${found.note}`;
+      return `${what}; not here: ${found.note}`;
     case 'no effect':
       return `${what}; it would have no effect: ${found.note}`;
     default:
@@ -72,9 +69,8 @@ export function takePeerFlags(given: readonly GivenPeerFlag[], folder: string): 
       case 'no effect':
         ignored.push(`${where}: ${flag.note}`);
         break;
-      case 'not yet':
       case 'not here':
-        throw configError(where, refusal(flag, REFUSALS[flag.state], text));
+        throw configError(where, refusal(flag, text));
       default:
         if (text === '') throw configError(where, `expected ${flag.value} after it`);
         mapped.push({ ...one, text });
@@ -84,7 +80,7 @@ export function takePeerFlags(given: readonly GivenPeerFlag[], folder: string): 
   return { settings, ignored: [...ignored, ...more] };
 }
 
-function refusal({ harmless, note }: PeerFlag, what: string, text: string): string {
-  if (harmless.length === 0) return `${what}: ${note}`;
-  return `expected ${harmless.join(' or ')}, got ${echo(text)}; ${what}: ${note}`;
+function refusal({ harmless, note }: PeerFlag, text: string): string {
+  if (harmless.length === 0) return `not here: ${note}`;
+  return `expected ${harmless.join(' or ')}, got ${echo(text)}; not here: ${note}`;
 }

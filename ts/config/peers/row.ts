@@ -4,9 +4,9 @@ import { switchOf } from '../values/values.js';
 
 /**
  * works: Serval has the flag, by this name or another. mapped: ts/config/peers/mapped.ts converts
- * it. no effect: accepted with a warning. not yet, not here: refused by name.
+ * it. no effect: accepted with a warning. not here: refused by name.
  */
-export type PeerState = 'works' | 'mapped' | 'no effect' | 'not yet' | 'not here';
+export type PeerState = 'works' | 'mapped' | 'no effect' | 'not here';
 
 /** A flag of another server in its newest version. */
 export interface PeerFlag {
@@ -39,7 +39,6 @@ const row =
 
 export const mapped = row('mapped');
 export const noEffect = row('no effect');
-export const notYet = row('not yet');
 export const notHere = row('not here');
 
 /** A flag that Serval has; findFlag() finds it by this name. */

@@ -88,7 +88,7 @@ test('accepts supported flags silently', async () => {
 });
 
 test('all others are none of ours', () => {
-  for (const row of inState('mapped', 'no effect', 'not yet', 'not here')) {
+  for (const row of inState('mapped', 'no effect', 'not here')) {
     assert.equal(findFlag(row.name), undefined, row.name);
   }
 });
@@ -107,12 +107,11 @@ test('accepts and reports flags without effect, with and without "="', async () 
 });
 
 test('flags that are not here are refused by name, with what to do instead', async () => {
-  for (const row of inState('not yet', 'not here')) {
+  for (const row of inState('not here')) {
     const flag = underscored(row.name);
     const message = await refusal('m', `${flag}=${valueOf(row)}`);
-    const what = row.state === 'not yet' ? 'not here yet' : 'not here';
     assert.ok(message.startsWith(`${flag}: `), message);
-    assert.ok(message.endsWith(`${what}: ${row.note}`), message);
+    assert.ok(message.endsWith(`not here: ${row.note}`), message);
     assert.doesNotMatch(message, /did you mean/);
   }
 });
@@ -285,7 +284,7 @@ test('settings of metrics', async () => {
 });
 
 test("keys of the file that are other servers' flags are refused, without a guess", async () => {
-  for (const row of inState('mapped', 'no effect', 'not yet', 'not here')) {
+  for (const row of inState('mapped', 'no effect', 'not here')) {
     await assert.rejects(parseConfigText(`${row.name}: 1\n`, '/c/s.yaml'), (error: unknown) => {
       assert.ok(error instanceof ServalError);
       assert.ok(
