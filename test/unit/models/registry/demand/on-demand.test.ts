@@ -56,7 +56,10 @@ async function begun(engine: FakeEngine): Promise<FakeEngine> {
   return engine;
 }
 
-function lazy(name: string, rules: { pin?: boolean; minIdleMs?: number; priority?: number } = {}): DesiredModel {
+function lazy(
+  name: string,
+  rules: { pin?: boolean; minIdleMs?: number; priority?: number } = {},
+): DesiredModel {
   const model = desired(name, ['1']);
   const demand = { pin: false, minIdleMs: 0, priority: 0, ...rules };
   return { ...model, versions: model.versions.map((one) => ({ ...one, demand })) };
