@@ -1,6 +1,6 @@
-// Two models, one of them flooded, or two keys of one model, one of which floods it: the p99 of the
-// other one's responses, over its p99 alone on the same server. The flood keeps 64 connections busy,
-// each with a request at any time. Both clients are on the load core; they need little of it.
+// Two models, one of them flooded, or two keys of one model, one of which floods it: the p99 of
+// the other one's responses, over its p99 alone on the same server. The flood keeps 64 connections
+// busy, each with a request at any time. Both clients are on the load core; they need little of it.
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

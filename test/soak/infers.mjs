@@ -4,20 +4,24 @@ import { bytesOf, floatsOf, v2BinaryRequest } from '../../bench/bodies.mjs';
 import { predictOutput, predictRequest } from '../../bench/tensorflow/messages.mjs';
 import { fieldsOf, modelInferRequest, rawOutputs } from '../../bench/wire.mjs';
 import { INFER_METHOD, PREDICT_METHOD, STREAM_METHOD } from './http.mjs';
-import { COMING, MOVING } from './repository.mjs';
+import { COMING, LAZY, MOVING } from './repository.mjs';
 
 const WORDS = ['', 'plain', 'größer 漢字', 'quote " slash \\', 'line\nbreak'];
 const NOT_SERVED = new Set([404, 503]);
 const NOT_FOUND_GRPC = 5;
+/** Those that are copies of half_plus_three. */
+const HALVES = [COMING[0], COMING[2]];
 const NOT_SERVED_GRPC = new Set([NOT_FOUND_GRPC, 14]);
 
 /** A request for one model: {model, tensor, output, data, check(floats or texts, version)}. */
 function plan(random) {
-  const kind = random.int(0, 9);
+  const kind = random.int(0, 11);
   if (kind <= 3) return halfPlusThree(random, 'half_plus_three');
   if (kind <= 6) return batched(random);
   if (kind === 7) return text(random);
-  return kind === 8 ? moving(random) : { ...halfPlusThree(random, COMING[0]), mayBeAway: true };
+  if (kind === 8) return moving(random);
+  if (kind === 9) return { ...halfPlusThree(random, random.pick(HALVES)), mayBeAway: true };
+  return lazy(random);
 }
 
 // Quarters are exact in FP32 and in JSON.
@@ -29,6 +33,13 @@ function halfPlusThree(random, model) {
   const data = quarters(random, random.int(1, 20));
   const expected = data.map((value) => Math.fround(value / 2 + 3));
   return floatPlan(model, ['x', 'y'], [data.length], data, (got) => sameList(got, expected));
+}
+
+function lazy(random) {
+  const index = random.int(0, LAZY.length - 1);
+  const data = quarters(random, 3);
+  const expected = data.map((value) => value + index);
+  return floatPlan(LAZY[index], ['x', 'y'], [3], data, (got) => sameList(got, expected));
 }
 
 function batched(random) {

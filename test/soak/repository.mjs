@@ -10,7 +10,12 @@ const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 /** Loaded at start and never changed; their responses are counted and compared. */
 export const STEADY = ['half_plus_three', 'batched', 'text'];
 /** Loaded, unloaded and reloaded all the time. */
-export const COMING = ['coming_1', 'coming_2'];
+export const COMING = ['coming_1', 'coming_2', 'coming_lazy'];
+/**
+ * Load with their first request and leave for each other: there is room for half of them. The one
+ * at index i returns x + i.
+ */
+export const LAZY = Array.from({ length: 24 }, (_, i) => `lazy_${i}`);
 /** Runs for tens of milliseconds: requests that are cancelled wait here. */
 export const SLOW = 'slow';
 /** Served from a base path, by polling. */
@@ -23,12 +28,16 @@ output { name: "output" data_type: TYPE_FP32 dims: [ -1 ] }
 dynamic_batching { max_queue_delay_microseconds: 200 }
 instance_group { count: 2 kind: KIND_CPU }
 `;
+const LAZY_CONFIG = 'parameters { key: "load_mode" value { string_value: "lazy" } }\n';
+const MODELS_MEMORY = '16M';
+const LAZY_BYTES = 1_000_000;
 const SOURCES = {
   half_plus_three: ['half_plus_three/123'],
   batched: ['identity_fp32/1', BATCHED],
   text: ['identity_bytes/1'],
   coming_1: ['half_plus_three/123'],
   coming_2: ['mlp/1'],
+  coming_lazy: ['half_plus_three/123', LAZY_CONFIG],
   [SLOW]: ['slow/1'],
 };
 
@@ -53,6 +62,12 @@ export class Repository {
       cpSync(join(fixtures, 'models', source, 'model.onnx'), join(to, 'model.onnx'));
       if (config !== undefined) writeFileSync(join(made.models, name, 'config.pbtxt'), config);
     }
+    for (const [index, name] of LAZY.entries()) {
+      mkdirSync(join(made.models, name, '1'), { recursive: true });
+      writeFileSync(join(made.models, name, 'config.pbtxt'), LAZY_CONFIG);
+      const bytes = onnx.encodeModel(plus(onnx, index, LAZY_BYTES));
+      writeFileSync(join(made.models, name, '1', 'model.onnx'), bytes);
+    }
     made.addVersion(1, 1);
     writeFileSync(
       made.configFile,
@@ -73,7 +88,9 @@ export class Repository {
       this.models,
       '--model-control-mode',
       'explicit',
-      ...[...STEADY, SLOW].flatMap((name) => ['--load-model', name]),
+      ...[...STEADY, SLOW, ...LAZY].flatMap((name) => ['--load-model', name]),
+      '--models-memory-limit',
+      MODELS_MEMORY,
       '--model-config-file',
       this.configFile,
       '--file-system-poll-wait-seconds',
@@ -115,16 +132,20 @@ export class Repository {
   }
 }
 
-/** y = x + constant. */
-function plus(onnx, constant) {
+/** y = x + constant, with that many bytes of weights that are not used. */
+function plus(onnx, constant, bytes = 0) {
   const port = (name) => ({ name, type: 'float', shape: ['batch'] });
   const data = onnx.floatBytes([constant]);
+  const padding = { name: 'unused', type: 'float', dims: [bytes / 4], data: Buffer.alloc(bytes) };
   return {
     graph: {
       name: 'plus',
       inputs: [port('x')],
       outputs: [port('y')],
-      initializers: [{ name: 'c', type: 'float', dims: [], data }],
+      initializers: [
+        { name: 'c', type: 'float', dims: [], data },
+        ...(bytes === 0 ? [] : [padding]),
+      ],
       nodes: [{ op: 'Add', inputs: ['x', 'c'], outputs: ['y'] }],
     },
   };

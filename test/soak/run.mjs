@@ -18,7 +18,7 @@ import { Repository, STEADY } from './repository.mjs';
 import { Server } from './server.mjs';
 
 const WORKER = fileURLToPath(new URL('worker.mjs', import.meta.url));
-const WORKERS = ['infers', 'infers', 'cancels', 'bad-requests', 'shared-memory'];
+const WORKERS = ['infers', 'infers', 'cancels', 'floods', 'bad-requests', 'shared-memory'];
 const MEMORY_GROWTH_MAX = 0.1;
 /** uWebSockets.js never frees an app with its TLS context after its certificate was replaced. */
 const RENEWAL_BYTES = 131_072;
@@ -30,6 +30,7 @@ const QUIET_MS = 8000;
 const ROUND_SEEDS = 1000;
 const PROGRESS_MS = 30_000;
 const STOP_MS = 120_000;
+const END_SEEN_MS = 3000;
 
 const print = (text) => process.stdout.write(`${text}\n`);
 const mb = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
@@ -127,6 +128,11 @@ async function checkCounters(connections, served) {
       );
     }
   }
+  for (const what of ['serval_on_demand_evictions_total', 'serval_on_demand_waits_total']) {
+    const count = sumOf(metrics, what, {});
+    print(`  ${what} ${count}`);
+    if (count === 0) throw new Error(`${what}: expected some, got none`);
+  }
   const open = [...metrics.samples.values()].filter(({ name }) =>
     /pending_request_count$|tickets_open$|bodies_open$/.test(name),
   );
@@ -208,6 +214,9 @@ async function soakOne(kind, options) {
     return true;
   } catch (error) {
     print(`soak: FAILED with ${place}: ${error.stack}`);
+    // A client sees a crash before the exit is known.
+    const end = await Promise.race([server?.ended, pause(END_SEEN_MS)]);
+    if (end !== undefined) print(`the server ended with ${end.code ?? end.signal}`);
     if (server !== undefined) print(`the server's last lines:\n${server.stderr.slice(-4000)}`);
     return false;
   } finally {

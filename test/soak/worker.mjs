@@ -4,6 +4,7 @@
 //   worker.mjs KIND SEED PORTS ENTRY     the latter two as JSON; parent and child talk over IPC
 import { runBadRequests } from './bad-requests.mjs';
 import { runCancels } from './cancels.mjs';
+import { runFloods } from './floods.mjs';
 import { Connections } from './http.mjs';
 import { runInfers } from './infers.mjs';
 import { Random } from './options.mjs';
@@ -12,6 +13,7 @@ import { runSharedMemory } from './shared-memory.mjs';
 const KINDS = {
   infers: runInfers,
   cancels: runCancels,
+  floods: runFloods,
   'bad-requests': runBadRequests,
   'shared-memory': runSharedMemory,
 };

@@ -1,5 +1,5 @@
-// A thread's link for the requests of one caller whose key has a number: the engine counts them under
-// its number. Hot path of such requests; the thread of the link.
+// A thread's link for the requests of one caller whose key has a number: the engine counts them
+// under its number. Hot path of such requests; the thread of the link.
 import type { ServerValue } from './binding.js';
 import type { CompletionTarget, EngineLink, RequestLink } from './link.js';
 import type { MessageProtocol } from '../model/request-kinds.js';

@@ -1,7 +1,7 @@
 // Counts bytes that a listener's JavaScript holds for clients (responses that they do not read,
 // messages still arriving) in the engine's budget. Coarse: reports to the engine only larger
 // changes. Hot path; one listener's thread.
-import { collectGarbage } from '../base/garbage.js';
+import { collectGarbage } from '../base/memory/garbage.js';
 import type { EngineLink } from './link.js';
 
 /** Change in bytes that is not reported to the engine yet. */

@@ -72,13 +72,19 @@ void AskedModels::end_run() {
   if (waiter != nullptr) finish_with(*waiter, {});
 }
 
+// Caller holds mutex_.
+std::shared_ptr<Model> Engine::make_absent(uint32_t handle, const ModelSpec& spec) {
+  auto model = make_absent_model(handle, spec, model_services(spec), asked_models_);
+  model->trace_sampler().store(tracer_.sampler_of(spec.name));
+  return model;
+}
+
 uint32_t Engine::reserve(const ModelSpec& spec) {
   trimmer_.note();  // what the control plane used for many models is free soon
   std::lock_guard lock(mutex_);
   auto next = std::make_shared<Published>(*published_);
   const uint32_t handle = next_handle_++;
-  next->models = published_->models.with(
-      handle, make_absent_model(handle, spec, model_services(spec), asked_models_));
+  next->models = published_->models.with(handle, make_absent(handle, spec));
   publish_next(std::move(next));
   return handle;
 }

@@ -13,7 +13,6 @@
 #include "engine/control/request_log/batch.h"
 #include "engine/control/spec/codec.h"
 #include "engine/ensemble/ensemble.h"
-#include "engine/model/absent.h"
 #include "engine/model/refusals.h"
 #include "engine/model/running_scope.h"
 #include "engine/model/serve.h"
@@ -351,9 +350,7 @@ void Engine::run_unload(uint32_t handle, bool keeps_place, Request& request) {
       model = *found;
       auto next = std::make_shared<Published>(*published_);
       next->models = published_->models.with(
-          handle, keeps_place ? make_absent_model(handle, model->spec(),
-                                                  model_services(model->spec()), asked_models_)
-                              : nullptr);
+          handle, keeps_place ? make_absent(handle, model->spec()) : nullptr);
       publish_next(std::move(next));
     }
   }

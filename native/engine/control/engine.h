@@ -129,6 +129,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void start_unload(uint32_t handle, bool keeps_place, Request& request,
                     std::shared_ptr<Home> home);
   ModelServices model_services(const ModelSpec& spec);
+  std::shared_ptr<Model> make_absent(uint32_t handle, const ModelSpec& spec);
   Status run_warm_up(uint32_t handle, Protocol protocol, std::span<const uint8_t> message,
                      Request& request);
   void run_metrics(MetricsKind kind, Request& request);

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { STAYS_MS } from '../../../ts/base/limits.js';
 import { RawClient, encode, messageTypes } from '../../unit/protocols/raw-client.js';
 import { ModelFolders } from '../support/model-folders.js';
 import {
@@ -239,6 +240,35 @@ describe('--models-memory-limit', () => {
     const states = new Map((await index(server)).map(({ name, reason }) => [name, reason]));
     assert.equal(states.get('plus0'), undefined);
     assert.equal(await metric(server, 'serval_on_demand_evictions_total'), 3);
+  });
+
+  it('lets models of a lower memory_priority leave first', async (context) => {
+    const repository = plusRepository('priority', 3, 7 * MB);
+    const more = 'parameters { key: "memory_priority" value { string_value: "5" } }';
+    put(join(repository, 'plus0', 'config.pbtxt'), more);
+    const server = await lazy(repository, `--models-memory-limit=${LIMIT}`);
+    context.after(() => server.stop());
+    for (const i of [0, 1, 2, 1, 2]) {
+      assert.equal((await ask(server, `plus${i}`)).status, 200);
+      const loadedMs = performance.now();
+      await until('it may leave', () => performance.now() > loadedMs + STAYS_MS);
+    }
+    const states = new Map((await index(server)).map(({ name, reason }) => [name, reason]));
+    assert.equal(states.get('plus0'), undefined);
+    assert.equal(await metric(server, 'serval_on_demand_evictions_total'), 3);
+  });
+
+  it('traces requests that wait, also after their model left', async (context) => {
+    const traces = join(folders.folder, 'traces.json');
+    const server = await lazy(
+      plusRepository('traced', 3, 7 * MB),
+      `--models-memory-limit=${LIMIT}`,
+      ...['--trace-config', `triton,file=${traces}`, '--trace-config', 'rate=1'],
+      ...['--trace-config', 'level=TIMESTAMPS'],
+    );
+    context.after(() => server.stop());
+    for (const i of [0, 1, 2, 0, 1, 2]) assert.equal((await ask(server, `plus${i}`)).status, 200);
+    assert.equal(await metric(server, 'serval_on_demand_evictions_total'), 4);
   });
 
   it('follows files that change, and versions that come', async (context) => {

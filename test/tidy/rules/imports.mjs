@@ -20,6 +20,7 @@ const ROOMS = ranksOf([
 // The same for the folders of a room; '.' is the room's own files. A room that is not listed has no
 // folders. Folders of generated files belong to the folder that contains them.
 const FOLDERS = {
+  base: ['.', 'memory'],
   model: ['.', 'infer'],
   listeners: ['.', 'tls', 'grpc', 'http'],
   client: ['core', 'rest', 'node', 'grpc', '.'],

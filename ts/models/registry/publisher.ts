@@ -1,7 +1,7 @@
 // Publishes snapshots: to the engine as the routes that differ, to subscribers whole, each at its
 // time (publish-turns.ts). Control plane, main thread.
 import { reasonOf } from '../../base/errors.js';
-import { HeapOfModels } from '../../base/garbage.js';
+import { HeapOfModels } from '../../base/memory/garbage.js';
 import type { Logger } from '../../base/logger.js';
 import type { EngineControl } from '../../model/engine-api.js';
 import type { RegistrySnapshot } from '../../model/snapshot.js';

@@ -94,7 +94,7 @@ export class ServerAccess {
     return keys.map((key) => {
       // A single key shares the models with nobody.
       const isPlain = key.limits === undefined && key.models === undefined;
-      if (isPlain && keys.length === 1) return key;
+      if (isPlain && keys.length === 1 && !this.#numbers.has(key.name)) return key;
       const caller = this.#numbers.get(key.name) ?? this.#numbers.size + 1;
       this.#numbers.set(key.name, caller);
       return { ...key, caller };

@@ -1,5 +1,6 @@
-// The server as callers see it whose key has a number: the models that it may use, and requests that
-// count under its number. Control plane, but for the look-up of a route; the listener's thread.
+// The server as callers see it whose key has a number: the models that it may use, and requests
+// that count under its number. Control plane, but for the look-up of a route; the listener's
+// thread.
 import type { ApiKey } from '../../access/keys.js';
 import { CallerLink } from '../../engine/caller-link.js';
 import type { RequestLink } from '../../engine/link.js';

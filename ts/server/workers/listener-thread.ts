@@ -5,7 +5,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import type { Policy } from '../../access/policy.js';
 import { ControlProxy } from '../admin/control-proxy.js';
 import { ErrorCode, ServalError, reasonOf } from '../../base/errors.js';
-import { HeapOfModels } from '../../base/garbage.js';
+import { HeapOfModels } from '../../base/memory/garbage.js';
 import { exitOnUncaught } from '../../engine/exit.js';
 import { FULL_LOG_EVERY_MS, HANDSHAKE_LOG_EVERY_MS } from '../../base/limits.js';
 import { createLogger, LogLevels, RareWarning, type Logger } from '../../base/logger.js';

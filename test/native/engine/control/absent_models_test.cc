@@ -71,6 +71,21 @@ TEST_F(AbsentModelsTest, RequestsWaitForTheLoadedModelInTheirOrder) {
   EXPECT_EQ(lane_->slots().tickets_open(), 0u);
 }
 
+TEST_F(AbsentModelsTest, RequestsAreTracedBeforeTheLoadAndAfterTheModelLeft) {
+  engine_->set_traces({{{"", true, {true, 1}}}, false});
+  const uint32_t place = reserve();
+  for (int loads = 0; loads < 2; ++loads) {
+    const Answer answer = send(place);
+    TraceId trace_id;
+    SpanId span_id;
+    EXPECT_TRUE(lane_->traces().take(trace_id, span_id));
+    EXPECT_EQ(asked(take()), std::vector<uint32_t>{place});
+    put(place);
+    EXPECT_EQ(finish(answer.ticket).first, ErrorCode::Ok);
+    EXPECT_EQ(evict(place), ErrorCode::Ok);
+  }
+}
+
 TEST_F(AbsentModelsTest, ThatWhichTakesIsToldLater) {
   const uint32_t place = reserve();
   const uint32_t taking = take();

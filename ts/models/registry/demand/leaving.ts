@@ -1,5 +1,6 @@
 // Decides which versions that were loaded on demand leave memory for one that must come: those of
-// the lowest priority first, and of these the least recently used. Pure; ts/models/registry/demand/on-demand.ts calls it. Control plane.
+// the lowest priority first, and of these the least recently used. Pure;
+// ts/models/registry/demand/on-demand.ts calls it. Control plane.
 import { STAYS_MS } from '../../../base/limits.js';
 
 /** A loaded version that may leave. Times on the registry's clock. */

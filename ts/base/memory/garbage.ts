@@ -2,7 +2,7 @@
 // any thread; the thread stops meanwhile.
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { COMPACT_AFTER_MS, COMPACT_MODELS_MIN } from './limits.js';
+import { COMPACT_AFTER_MS, COMPACT_MODELS_MIN } from '../limits.js';
 
 type Collect = (options?: { readonly type: 'major'; readonly flavor: 'last-resort' }) => void;
 

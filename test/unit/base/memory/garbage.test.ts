@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { getHeapStatistics } from 'node:v8';
 import { mock, test } from 'node:test';
-import { collectGarbage, compactHeap, HeapOfModels } from '../../../ts/base/garbage.js';
-import { COMPACT_AFTER_MS, COMPACT_MODELS_MIN } from '../../../ts/base/limits.js';
+import { collectGarbage, compactHeap, HeapOfModels } from '../../../../ts/base/memory/garbage.js';
+import { COMPACT_AFTER_MS, COMPACT_MODELS_MIN } from '../../../../ts/base/limits.js';
 
 test('compacts once no model changed for some time', () => {
   mock.timers.enable({ apis: ['setTimeout'] });
