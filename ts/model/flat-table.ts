@@ -180,6 +180,15 @@ function writeObject(builder: Builder, table: FlatTable, fields: Fields, place: 
   return builder.endObject();
 }
 
+/** Bytes of the lists of numbers in a value: most of a large table, which grows in steps otherwise. */
+function typedBytes(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  if (ArrayBuffer.isView(value)) return value.byteLength;
+  const parts: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
+  if (Array.isArray(value) && typeof parts[0] !== 'object') return 0;
+  return parts.reduce<number>((sum, part) => sum + typedBytes(part), 0);
+}
+
 /**
  * The bytes of a table. Undefined members are omitted: the reader has the defaults. `identifier`:
  * the schema's file_identifier, for tables that are files. Throws RangeError naming the member if a
@@ -190,7 +199,8 @@ export function writeFlatTable<T extends object>(
   value: T,
   identifier?: string,
 ): Uint8Array {
-  const builder = new Builder(1024);
+  const typed = typedBytes(value);
+  const builder = new Builder(1024 + typed + Math.ceil(typed / 16));
   builder.finish(writeObject(builder, table, value as Fields, table.name), identifier);
   return Buffer.from(builder.asUint8Array());
 }

@@ -137,11 +137,11 @@ bool ForestFeatures::failures(const Run& run, uint32_t row,
 void ForestFeatures::read_scalar(const Column& column, const Slot& slot, Rows rows, uint32_t first,
                                  uint32_t count, double* out) const {
   const Storage storage = storage_of(column.type);
-  if (storage == Storage::Real && column.states.empty() && rows.all() && !nan_is_largest_ &&
-      (!slot.to_float || column.type == Type::Float)) {
-    const double* value = column.reals.data() + first;
+  if (storage == Storage::Real && column.states.empty() && rows.all() && !nan_is_largest_) {
+    const double* from = column.reals.data() + first;
     for (uint32_t i = 0; i < count; ++i, out += stride_) {
-      *out = slot.missing_is_lowest && value[i] != value[i] ? kLowest : value[i];
+      const double value = slot.to_float ? rounded(from[i]) : from[i];
+      *out = slot.missing_is_lowest && value != value ? kLowest : value;
     }
     return;
   }

@@ -2,7 +2,16 @@
 // Source: XGBoost's doc/model.schema; src/tree/io_utils.h, multi_target_tree_model.cc;
 // src/data/cat_container.cc.
 import type { Booster, BoosterTree, Categories } from './booster.js';
-import { countOf, counts, list, member, numbers, optional, texts } from './members.js';
+import {
+  countOf,
+  counts,
+  list,
+  member,
+  numbers,
+  numbersAsTyped,
+  optional,
+  texts,
+} from './members.js';
 
 const CATEGORICAL = 1;
 
@@ -83,12 +92,13 @@ function baseScoresOf(written: unknown): readonly number[] {
 }
 
 function treeOf(tree: unknown, index: number): BoosterTree {
-  const of = (name: string): Float64Array => numbers(member(tree, name));
+  const of = (name: string) => numbersAsTyped(member(tree, name));
+  const value = of('split_conditions');
   const made = {
     left: of('left_children'),
     right: of('right_children'),
     feature: of('split_indices'),
-    value: of('split_conditions').map(Math.fround),
+    value: value instanceof Float32Array ? value : Float32Array.from(value),
     defaultLeft: of('default_left'),
   };
   const count = made.left.length;
@@ -99,7 +109,7 @@ function treeOf(tree: unknown, index: number): BoosterTree {
     const categories = splitsOf(tree, count);
     const vectors = vectorsOf(tree, made);
     const hessians = optional(tree, 'sum_hessian');
-    const covers = hessians === undefined ? [] : numbers(hessians);
+    const covers = hessians === undefined ? [] : numbersAsTyped(hessians);
     return {
       ...made,
       ...(covers.length === count ? { covers } : {}),

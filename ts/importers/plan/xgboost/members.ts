@@ -1,4 +1,5 @@
 // Typed access to the members of boosters' documents. Importer's worker thread; pure.
+import { UbjNumbers } from './ubj.js';
 
 export function member(of: unknown, name: string): unknown {
   const value = optional(of, name);
@@ -13,18 +14,23 @@ export function optional(of: unknown, name: string): unknown {
 
 export function list(of: unknown): readonly unknown[] {
   if (Array.isArray(of)) return of;
-  if (of instanceof Float64Array) return Array.from(of);
+  if (of instanceof UbjNumbers) return Array.from(of.read());
   throw new RangeError('expected a list');
 }
 
 /** true and false count as 1 and 0. */
 export function numbers(of: unknown): Float64Array {
-  if (of instanceof Float64Array) return of;
+  if (of instanceof UbjNumbers) return Float64Array.from(of.read());
   return Float64Array.from(list(of), (each) => {
     const number = typeof each === 'boolean' ? Number(each) : each;
     if (typeof number === 'number') return number;
     throw new RangeError(`expected a number, got ${JSON.stringify(each)}`);
   });
+}
+
+/** The same, in the type that the document has. */
+export function numbersAsTyped(of: unknown): ReturnType<UbjNumbers['read']> {
+  return of instanceof UbjNumbers ? of.read() : numbers(of);
 }
 
 /** A member that is a number. */

@@ -149,18 +149,18 @@ class Arrays {
     const isCategorical = this.#members.length > 0 || this.#offsets.length > 1;
     return {
       nodes: {
-        feature: this.#feature.slice(0, count),
-        threshold: this.#threshold.slice(0, count),
-        left: this.#left.slice(0, count),
-        right: this.#right.slice(0, count),
-        test: this.#test.slice(0, count),
-        missing: this.#missing.slice(0, count),
+        feature: this.#feature.subarray(0, count),
+        threshold: this.#threshold.subarray(0, count),
+        left: this.#left.subarray(0, count),
+        right: this.#right.subarray(0, count),
+        test: this.#test.subarray(0, count),
+        missing: this.#missing.subarray(0, count),
       },
       roots: Int32Array.from(this.#roots),
-      leaves: this.#leaves.slice(0, this.#leafCount * this.#width),
+      leaves: this.#leaves.subarray(0, this.#leafCount * this.#width),
       width: this.#width,
-      leafIds: this.#leafIds.slice(0, this.#leafCount),
-      ...(this.#hasCovers ? { covers: this.#covers.slice(0, this.#leafCount) } : {}),
+      leafIds: this.#leafIds.subarray(0, this.#leafCount),
+      ...(this.#hasCovers ? { covers: this.#covers.subarray(0, this.#leafCount) } : {}),
       ...(isCategorical
         ? {
             sets: {

@@ -8,7 +8,57 @@ export function readUbj(bytes: Uint8Array): unknown {
   return new UbjReader(bytes).value(undefined, 0);
 }
 
+const LITTLE_ENDIAN = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
+
 const BYTES: Readonly<Record<string, number>> = { i: 1, U: 1, I: 2, l: 4, L: 8, d: 4, D: 8 };
+
+/** A list of numbers of one type, as the file has it. */
+export class UbjNumbers {
+  readonly #view: DataView;
+  readonly #type: string;
+  readonly #size: number;
+
+  constructor(view: DataView, type: string, size: number) {
+    this.#view = view;
+    this.#type = type;
+    this.#size = size;
+  }
+
+  /** The numbers; floats and whole numbers of 32 bits or 8 as they are, others as doubles. */
+  read(): Float32Array | Int32Array | Uint8Array | Float64Array {
+    const { buffer, byteOffset, byteLength } = this.#view;
+    if (this.#type === 'U') return new Uint8Array(buffer, byteOffset, byteLength).slice();
+    if (this.#type === 'd' || this.#type === 'l') {
+      const bytes = new Uint8Array(buffer, byteOffset, byteLength).slice();
+      if (LITTLE_ENDIAN) Buffer.from(bytes.buffer).swap32();
+      return this.#type === 'd' ? new Float32Array(bytes.buffer) : new Int32Array(bytes.buffer);
+    }
+    const made = new Float64Array(byteLength / this.#size);
+    made.forEach((_, i) => {
+      made[i] = numberAt(this.#view, this.#type, i * this.#size);
+    });
+    return made;
+  }
+}
+
+function numberAt(view: DataView, marker: string, at: number): number {
+  switch (marker) {
+    case 'i':
+      return view.getInt8(at);
+    case 'U':
+      return view.getUint8(at);
+    case 'I':
+      return view.getInt16(at);
+    case 'l':
+      return view.getInt32(at);
+    case 'L':
+      return Number(view.getBigInt64(at));
+    case 'd':
+      return view.getFloat32(at);
+    default:
+      return view.getFloat64(at);
+  }
+}
 
 class UbjReader {
   readonly #bytes: Uint8Array;
@@ -46,23 +96,7 @@ class UbjReader {
   #number(marker: string): number {
     const size = BYTES[marker];
     if (size === undefined) throw this.#fault(`marker '${marker}' is not known`);
-    const at = this.#take(size);
-    switch (marker) {
-      case 'i':
-        return this.#view.getInt8(at);
-      case 'U':
-        return this.#view.getUint8(at);
-      case 'I':
-        return this.#view.getInt16(at);
-      case 'l':
-        return this.#view.getInt32(at);
-      case 'L':
-        return Number(this.#view.getBigInt64(at));
-      case 'd':
-        return this.#view.getFloat32(at);
-      default:
-        return this.#view.getFloat64(at);
-    }
+    return numberAt(this.#view, marker, this.#take(size));
   }
 
   #object(depth: number): Record<string, unknown> {
@@ -81,28 +115,14 @@ class UbjReader {
     if (type !== undefined && size !== undefined && count !== undefined) {
       if (count * size > this.#bytes.length - this.#at)
         throw this.#fault(`expected ${count} values`);
-      return this.#numbers(type, count, size);
+      const at = this.#take(count * size);
+      const { buffer, byteOffset } = this.#view;
+      return new UbjNumbers(new DataView(buffer, byteOffset + at, count * size), type, size);
     }
     const made: unknown[] = [];
     while (count === undefined ? !this.#ends(']') : made.length < count) {
       made.push(this.value(type, depth + 1));
       if (made.length > this.#bytes.length) throw this.#fault('a list of values without bytes');
-    }
-    return made;
-  }
-
-  #numbers(type: string, count: number, size: number): Float64Array {
-    const made = new Float64Array(count);
-    const at = this.#take(count * size);
-    const view = this.#view;
-    // The types of most of a booster's bytes.
-    if (type === 'd') {
-      for (let i = 0; i < count; i += 1) made[i] = view.getFloat32(at + 4 * i);
-    } else if (type === 'l') {
-      for (let i = 0; i < count; i += 1) made[i] = view.getInt32(at + 4 * i);
-    } else {
-      this.#at = at;
-      for (let i = 0; i < count; i += 1) made[i] = this.#number(type);
     }
     return made;
   }
