@@ -33,7 +33,7 @@ struct BackendModelInfo {
   // parts of the model that are not served, a sentence each
   std::vector<std::string> notes;
   std::vector<ProviderNodes> nodes;  // filled if there are providers besides the CPU's
-  // runs wait for a device, so they never run on a listener's thread
+  // runs wait for a device: on a listener's thread only short ones, if nothing else needs it
   bool on_gpu = false;
   // runs wait for those of other models, so they never run on a listener's thread either
   bool waits = false;

@@ -36,8 +36,8 @@ double turn_weight(const ModelSpec& spec, const RunTurns* turns) {
 }
 
 // Whether the requests of a model on a GPU may run one by one on a listener's thread. The runtime
-// records CUDA graphs for each thread, and a size that is not one of the padded sizes is planned
-// anew, which would take that thread's time.
+// records CUDA graphs for each thread, and plans a size that is not one of the padded sizes once
+// more, which would take that thread's time.
 bool may_run_inline(const ModelSpec& spec, const BackendModelInfo& info, size_t devices) {
   const DeviceRuns& runs = info.device_runs;
   const bool is_padded = !spec.batch.allowed_rows.empty() || !runs.fixed_rows.empty();

@@ -191,5 +191,17 @@ TEST_F(Pinned, BlocksUseAtMostHalfOfThePool) {
   EXPECT_EQ(pool_.read().used_bytes, 0u);
 }
 
+TEST_F(Pinned, OffersNoBlocksIfNothingIsPinned) {
+  PinnedPool none;
+  none.set_limit(0);
+  none.offer_blocks();  // no GPU has used it yet
+  EXPECT_EQ(pinned_blocks().load(), nullptr);
+  EXPECT_EQ(none.take(*cuda_, 256), nullptr);
+  none.offer_blocks();  // and now nothing could be pinned
+  EXPECT_EQ(pinned_blocks().load(), nullptr);
+  EXPECT_EQ(none.take_block(256), nullptr);
+  EXPECT_FALSE(none.has_room(256));
+}
+
 }  // namespace
 }  // namespace serval::gpu

@@ -276,7 +276,7 @@ void fake_cuda_fail_copy(int status) {
   all.fail_next = status;
 }
 
-// Where the latest copy to a device reads from.
+// The source of the latest copy to a device.
 const void* fake_cuda_last_source() {
   State& all = state();
   const std::lock_guard<std::mutex> lock(all.mutex);
