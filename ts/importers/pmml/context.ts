@@ -140,7 +140,9 @@ export interface ModelContext {
   aside(fill: () => void): Block;
   /** The field of requests of that name, if there is one. */
   dataField(name: string): { readonly column: Column; readonly dataType: string } | undefined;
-  /** The explanation of a segment's result that the column is; undefined: it is none. */
+  /** Whether the column is an output of a segment. */
+  isOutput(column: Column): boolean;
+  /** The explanation of an output that is a segment's value; undefined: there is none. */
   explanationOf(column: Column): PmmlExplanation | undefined;
   /** Lowers a model inside this one, with its own MiningSchema, LocalTransformations, Targets. */
   lowerModel(element: XmlElement): ModelResult;

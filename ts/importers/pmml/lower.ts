@@ -42,7 +42,7 @@ const TARGET_USES = new Set(['target', 'predicted']);
 export class Lowering {
   readonly fields: Fields;
   readonly expressions: Expressions;
-  /** The explanations of segments' results that later segments read. */
+  /** The explanations of segments' outputs, which later segments read. */
   readonly explained = new Map<Column, () => PmmlExplanation | undefined>();
   #depth = 0;
 
@@ -258,6 +258,10 @@ export class Context implements ModelContext {
   /** The same labels, those of `found` first: the order that decides between equals. */
   labelsAsFound(found: readonly string[]): string[] {
     return [...new Set([...found, ...(this.target?.values ?? [])])];
+  }
+
+  isOutput(column: Column): boolean {
+    return this.lowering.explained.has(column);
   }
 
   explanationOf(column: Column): PmmlExplanation | undefined {

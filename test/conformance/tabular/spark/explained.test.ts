@@ -6,6 +6,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { withBackground } from '../../../../ts/importers/plan/background.js';
 import { importSpark } from '../../../../ts/importers/spark/index.js';
 import { startServer } from '../../../e2e/support/serval-process.js';
 import { runPlan } from '../../../unit/importers/plan/run-plan.js';
@@ -39,6 +40,38 @@ describe('explanations of Spark models', { skip: folder === undefined && NO_GOLD
       const text = readFileSync(join(folder, name, 'case.json'), 'utf8');
       await check(join(folder, name, 'model'), JSON.parse(text) as Golden, /kinds/.test(name));
     });
+  }
+});
+
+const spark = goldenFolder('spark');
+
+test('one-vs-rest over linear models', { skip: spark === undefined && NO_GOLDENS }, async () => {
+  const made = join(spark ?? '', 'one_vs_rest');
+  const golden = JSON.parse(readFileSync(join(made, 'case.json'), 'utf8')) as {
+    readonly fields: readonly { readonly name: string }[];
+    readonly rows: readonly (readonly unknown[])[];
+    readonly expected: { readonly rawPrediction: readonly (readonly number[])[] };
+  };
+  const at = golden.fields.findIndex(({ name }) => name === 'features');
+  const vectors = golden.rows.map((row) => row[at]);
+  const { plan } = await importSpark(join(made, 'model'));
+  const header = ['features'];
+  const background = { header, rows: vectors.map((vector) => [JSON.stringify(vector)]) };
+  const fit = withBackground(plan, background, 'background.csv');
+  const features = { type: 'vector', values: vectors } as const;
+  const outputs = ['shap_values', 'expected_value'];
+  const { columns } = runPlan(fit, { features }, { outputs });
+  const raws = golden.expected.rawPrediction;
+  const means = [0, 1, 2].map(
+    (k) => raws.reduce((sum, raw) => sum + (raw[k] ?? 0), 0) / raws.length,
+  );
+  for (const [row, raw] of raws.entries()) {
+    near(flat([columns['expected_value']?.[row]]), means);
+    const values = flat([columns['shap_values']?.[row]]);
+    const sums = means.map((mean, k) =>
+      values.filter((_, i) => i % 3 === k).reduce((sum, value) => sum + value, mean),
+    );
+    near(sums, raw);
   }
 });
 

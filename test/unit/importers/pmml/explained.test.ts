@@ -278,6 +278,15 @@ describe('ensembles', () => {
     near(columns['shap_values'], [[one[0] ?? 0, (one[1] ?? 0) + 10]]);
   });
 
+  test('results of a segment that has no explanation are not explained', async () => {
+    const tested = nodes(true).replace(
+      'field="x" operator="lessThan"',
+      'field="x" operator="equal"',
+    );
+    const { features } = await importText(chain('', margin).replace(nodes(true), tested));
+    assert.equal(features, undefined);
+  });
+
   test('rounded results in a chain are not explained', async () => {
     const targets = '<Targets><Target castInteger="round"/></Targets>';
     const { features } = await importText(chain(targets, margin));

@@ -40,11 +40,12 @@ export function explainedRegression(
   const linear = new LinearTerms(scored.length);
   for (const [score, { terms }] of scored.entries()) {
     for (const term of terms) {
-      const explanation = context.explanationOf(term.column);
-      if (explanation === undefined) {
+      if (!context.isOutput(term.column)) {
         linear.add(term, score);
         continue;
       }
+      const explanation = context.explanationOf(term.column);
+      if (explanation === undefined) return undefined;
       const isNumber = (term.exponent ?? 1) === 1 && term.category === undefined;
       const isValue = explanation.isLimited !== true && explanation.isMargin !== true;
       if (!isNumber || !isValue || scoreCount(explanation.of) !== 1) return undefined;

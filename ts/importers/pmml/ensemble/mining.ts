@@ -105,16 +105,17 @@ class MiningLowering {
       const produced = segment.lowered.context.names.produced.get(output.name);
       if (produced !== undefined) this.context.names.produced.set(output.name, produced);
     }
-    if (always) this.#explain(segment);
+    this.#explain(segment);
   }
 
-  // The outputs that are the segment's value, whose explanation a later segment may need.
-  #explain({ lowered }: Segment): void {
+  // The outputs, of which the explanations of those that are the segment's value are known.
+  #explain({ lowered, always }: Segment): void {
     const fields = children(child(lowered.element, 'Output') ?? lowered.element, 'OutputField');
     for (const { name, column } of lowered.outputs) {
       const field = fields.find(({ attributes }) => attributes['name'] === name);
-      if (field === undefined || !isValue(field)) continue;
-      this.context.lowering.explained.set(column, () => lowered.result.explanation?.());
+      const isKnown = always && field !== undefined && isValue(field);
+      const explanation = isKnown ? () => lowered.result.explanation?.() : () => undefined;
+      this.context.lowering.explained.set(column, explanation);
     }
   }
 

@@ -236,8 +236,8 @@ class Adding {
     return this.#leafOf(node, Math.max(0, (recordCount[node] ?? Number.NaN) - below));
   }
 
-  // A sequence of tests, and what follows if none succeeds. A missing value fails a test if the tree
-  // has no strategy.
+  // A sequence of tests, and what follows if none succeeds. A missing value fails a test if the
+  // tree has no strategy.
   #list(
     node: number,
     children: readonly number[],

@@ -60,6 +60,8 @@ export interface FoundVersion extends ScannedVersion {
   readonly folder: string;
   /** schema.json beside the model; absent: there is none, or the format does not use one. */
   readonly schema?: string;
+  /** explain_background.csv, likewise. */
+  readonly background?: string;
   /** batching_params.pbtxt beside the model file. */
   readonly batching?: BatchingParameters;
   /** Settings of that file that have no effect. */
@@ -126,6 +128,7 @@ export const NO_CONFIG: FoundConfig = {
 
 export const MODEL_EXTENSION = '.onnx';
 export const SCHEMA_FILE = 'schema.json';
+export const BACKGROUND_FILE = 'explain_background.csv';
 const TIMEZONE_PARAMETER = 'timezone';
 const ANSI_PARAMETER = 'spark.ansi';
 const VERIFICATION_PARAMETER = 'verification';
@@ -285,8 +288,8 @@ async function scanFile(
     return before;
   }
   const { format, platform } = file;
-  const schema = schemaBeside(folder, file, names);
-  const found = { version, folder, path, format, platform, ...schema, revision, problem: '' };
+  const beside = filesBeside(folder, file, names);
+  const found = { version, folder, path, format, platform, ...beside, revision, problem: '' };
   return unreadable.length > 0 ? { ...found, unreadable } : found;
 }
 
@@ -316,7 +319,8 @@ export function tabularSettingsOf(
   model: FoundModel,
   version: FoundVersion,
 ): Omit<TabularImporterSpec, 'format'> {
-  const { config, background } = model.config;
+  const { config } = model.config;
+  const background = model.config.background?.path ?? version.background;
   const wanted = parameterOf(config, VERIFICATION_PARAMETER);
   const answer: BoosterAnswer | undefined =
     model.config.mlserver === undefined ? filAnswer(config) : { server: 'mlserver' };
@@ -325,7 +329,7 @@ export function tabularSettingsOf(
     timezone: parameterOf(config, TIMEZONE_PARAMETER),
     ansi: parameterOf(config, ANSI_PARAMETER),
     verification: VERIFICATION_MODES.find((mode) => mode === wanted) ?? 'fail',
-    ...(background === undefined ? {} : { background: background.path }),
+    ...(background === undefined ? {} : { background }),
     ...(answer === undefined ? {} : { answer }),
   };
 }
@@ -335,14 +339,17 @@ export function parameterOf(config: TritonConfig | undefined, key: string): stri
   return parameter(config ?? {}, key) ?? '';
 }
 
-/** schema.json among the names of the model's folder, for a tabular model. */
-export function schemaBeside(
+/** The files of a tabular model among the names of its folder. */
+function filesBeside(
   folder: string,
   { format }: ModelFile,
   names: readonly string[],
-): Pick<FoundVersion, 'schema'> {
-  const has = tabularFormat(format) !== undefined && names.includes(SCHEMA_FILE);
-  return has ? { schema: join(folder, SCHEMA_FILE) } : {};
+): Pick<FoundVersion, 'schema' | 'background'> {
+  if (tabularFormat(format) === undefined) return {};
+  return {
+    ...(names.includes(SCHEMA_FILE) ? { schema: join(folder, SCHEMA_FILE) } : {}),
+    ...(names.includes(BACKGROUND_FILE) ? { background: join(folder, BACKGROUND_FILE) } : {}),
+  };
 }
 
 /** A version without a file. */

@@ -110,6 +110,31 @@ test('requests the backend, importer and schema beside the model', async (t) => 
   assert.notEqual(after, before, 'another schema is another revision');
 });
 
+test('background rows beside the model; a configured file wins', async (t) => {
+  const folder = filledFolder(t, {
+    'iris.pmml': 'x',
+    'other.pmml': 'x',
+    'iris.explain_background.csv': 'x\n1\n',
+    'm/1/model.pmml': 'x',
+    'm/1/explain_background.csv': 'x\n1\n',
+    'm/rows.csv': 'x\n2\n',
+  });
+  const rowsOf = async (path: string): Promise<string | undefined> => {
+    const { importer } = (await specOf(join(folder, path))).spec;
+    return (importer as { readonly background?: string }).background;
+  };
+  assert.equal(await rowsOf('iris.pmml'), join(folder, 'iris.explain_background.csv'));
+  assert.equal(await rowsOf('other.pmml'), undefined);
+  assert.equal(await rowsOf('m'), join(folder, 'm/1/explain_background.csv'));
+  const before = (await specOf(join(folder, 'm'))).model.versions[0]?.revision;
+  writeFileSync(join(folder, 'm/1/explain_background.csv'), 'x\n12345\n');
+  const after = (await specOf(join(folder, 'm'))).model.versions[0]?.revision;
+  assert.notEqual(after, before, 'other rows are another revision');
+  const parameter = 'parameters { key: "explain_background" value { string_value: "rows.csv" } }';
+  writeFileSync(join(folder, 'm/config.pbtxt'), `platform: "pmml_xml" ${parameter}`);
+  assert.equal(await rowsOf('m'), join(folder, 'm/rows.csv'));
+});
+
 test('a configured schema wins, and stays in the folder', async (t) => {
   const config = (name: string): string =>
     `platform: "pmml_xml" parameters { key: "schema" value { string_value: "${name}" } }`;

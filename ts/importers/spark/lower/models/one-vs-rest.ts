@@ -1,12 +1,14 @@
 // OneVsRest: a binary classifier for each class, of which the surest one is right. Importer's
 // worker thread. Source: tabular.md 5.1
 import type { Column } from '../../../plan/builder.js';
+import type { AnyExplanation, LinearExplanation } from '../../../plan/explain.js';
 import { oneVsRest } from '../../../plan/ops/classify.js';
 import { integerCell } from '../../read/cells.js';
 import { own } from '../../read/params.js';
 import { need, StageProblem } from '../../read/problem.js';
 import type { Attributes } from '../attributes.js';
-import { type Lower, Stage } from '../stage.js';
+import { VECTOR } from '../frame.js';
+import { type Lower, type Model, Stage } from '../stage.js';
 import { predictsAs } from './classifier.js';
 import { FOREST_STAGES } from './forest.js';
 import { LEARNED_STAGES } from './learned.js';
@@ -17,8 +19,14 @@ const CLASSES_MAX = 100_000;
 export const lowerOneVsRest: Lower = async (stage) => {
   const classes = countOf(stage);
   const features = stage.params.text('featuresCol', 'features');
+  takenFrom(stage.model);
   const raws: Column[] = [];
-  for (let i = 0; i < classes; i++) raws.push(await scoresOf(stage, i, features));
+  const explained: (AnyExplanation | undefined)[] = [];
+  for (let i = 0; i < classes; i++) {
+    raws.push(await scoresOf(stage, i, features));
+    explained.push(takenFrom(stage.model));
+  }
+  explainScores(stage, explained);
   const attributes: Attributes = {
     scalar: { kind: 'nominal', count: classes, ...labelsOf(stage) },
   };
@@ -30,6 +38,28 @@ export const lowerOneVsRest: Lower = async (stage) => {
   predictsAs(stage, ['predictionCol', 'rawPredictionCol']);
   oneVsRest(stage.plan, { raws, raw, prediction }, stage.place);
 };
+
+/** The explanation that a model has added, which is removed. */
+function takenFrom(model: Model): AnyExplanation | undefined {
+  const { explained } = model;
+  delete model.explained;
+  return explained?.explanation;
+}
+
+/** Explains the second score of each model, if all are linear. */
+function explainScores(stage: Stage, explained: readonly (AnyExplanation | undefined)[]): void {
+  const { column: vector, attributes } = stage.input('featuresCol', VECTOR, 'features');
+  const sums = explained.flatMap((each): readonly LinearExplanation[] =>
+    each !== undefined && 'coefficients' in each && each.intercepts.length === 2 ? [each] : [],
+  );
+  const width = (sums[0]?.coefficients.length ?? 0) / 2;
+  if (sums.length < explained.length) return;
+  if (sums.some(({ coefficients: { length } }) => length !== 2 * width)) return;
+  const coefficients = new Float64Array(width * sums.length);
+  sums.forEach((sum, i) => coefficients.set(sum.coefficients.subarray(width), i * width));
+  const intercepts = Float64Array.from(sums, (sum) => sum.intercepts[1] ?? 0);
+  stage.explains({ features: { vector }, coefficients, intercepts }, attributes);
+}
 
 /** Python's writer does not say how many there are. */
 function countOf(stage: Stage): number {

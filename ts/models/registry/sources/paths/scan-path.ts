@@ -39,6 +39,7 @@ import {
   NO_CONFIG,
   NONE_PENDING,
   requirePath,
+  BACKGROUND_FILE,
   SCHEMA_FILE,
   SINGLE_VERSION,
   tryStat,
@@ -270,8 +271,9 @@ async function fileModel(
 ): Promise<FoundModel> {
   checkModelName(name, path);
   const folder = dirname(path);
-  const schema = await schemaOfFile(path, file);
-  const parts = await Promise.all([path, ...schema].map(fingerprintOf));
+  const schema = await fileBeside(path, file, SCHEMA_FILE);
+  const background = await fileBeside(path, file, BACKGROUND_FILE);
+  const parts = await Promise.all([path, ...schema, ...background].map(fingerprintOf));
   const lost = parts.flatMap((one) => one.unreadable)[0];
   if (lost !== undefined && before?.versions[0]?.path === path) {
     return { ...before, problems: [`cannot read ${lost}: model '${name}' is unchanged`] };
@@ -285,6 +287,7 @@ async function fileModel(
     format: file.format,
     platform: file.platform,
     ...(schema[0] === undefined ? {} : { schema: schema[0] }),
+    ...(background[0] === undefined ? {} : { background: background[0] }),
     revision,
     problem: '',
   };
@@ -301,11 +304,15 @@ async function fileModel(
   };
 }
 
-/** The schema of a single-file model: "<its name>.schema.json", or schema.json, beside it. */
-async function schemaOfFile(path: string, file: ModelFile): Promise<readonly string[]> {
+/** A file of a single-file model: "<its name>.schema.json", or schema.json, beside it. */
+async function fileBeside(
+  path: string,
+  file: ModelFile,
+  wanted: string,
+): Promise<readonly string[]> {
   if (tabularFormat(file.format) === undefined) return [];
   const folder = dirname(path);
-  for (const name of [`${stemOf(basename(path))}.${SCHEMA_FILE}`, SCHEMA_FILE]) {
+  for (const name of [`${stemOf(basename(path))}.${wanted}`, wanted]) {
     const path = join(folder, name);
     const stats = await tryStat(path);
     const counts = stats instanceof Error ? !(await isGone(path, stats)) : stats.isFile();
