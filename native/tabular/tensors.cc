@@ -179,6 +179,23 @@ void spread(const Column& column, const std::vector<uint32_t>& lengths, Column& 
   }
 }
 
+// Fills a column of numbers that the last run left as one of the same type and rows. Returns
+// whether it was one.
+bool refill(Column& column, Type type, const TensorView& tensor) {
+  const size_t rows = column.reals.size();
+  const bool same = column.type == type && column.rows == rows && tensor.shape.rank() == 1 &&
+                    tensor.shape[0] == static_cast<int64_t>(rows) && column.states.empty() &&
+                    column.failures.empty() && tensor.states == nullptr;
+  if (!same) return false;
+  if (type == Type::Float && tensor.bytes == rows * sizeof(float)) {
+    copy_as<float>(tensor, column.reals);
+    return true;
+  }
+  if (type != Type::Double || tensor.bytes != rows * sizeof(double)) return false;
+  copy_as<double>(tensor, column.reals);
+  return true;
+}
+
 void mark_refused(const Frame& frame, Column& column) {
   for (uint32_t row = 0; row < frame.refused.size(); ++row) {
     if (frame.refused[row] != 0) column.set_missing(row);
@@ -190,6 +207,7 @@ void mark_refused(const Frame& frame, Column& column) {
 Status fill_column(Frame& frame, Column& column, const FieldSpec& field, const TensorView& tensor) {
   const size_t rank = tensor.shape.rank();
   const Type type = scalar_type(tensor, field);
+  if (column.reals.size() == frame.rows && refill(column, type, tensor)) return {};
   if (type == Type::Any || rank < 1 || rank > 2 || tensor.shape[0] != frame.rows) {
     return bad_tensor(field, tensor);
   }

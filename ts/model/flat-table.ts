@@ -180,7 +180,7 @@ function writeObject(builder: Builder, table: FlatTable, fields: Fields, place: 
   return builder.endObject();
 }
 
-/** Bytes of the lists of numbers in a value: most of a large table, which grows in steps otherwise. */
+/** Bytes of the lists of numbers in a value, which are most of a large table. */
 function typedBytes(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0;
   if (ArrayBuffer.isView(value)) return value.byteLength;
