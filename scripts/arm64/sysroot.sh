@@ -47,7 +47,8 @@ done
 # ONNX Runtime reads the processors there as it is loaded, and qemu 7.2 would show those of x86-64.
 mkdir -p "$folder/root/proc"
 for ((i = 0; i < $(getconf _NPROCESSORS_CONF); i++)); do
-  printf 'processor\t: %d\nFeatures\t: fp asimd aes crc32 atomics fphp asimdhp asimdrdm asimddp\n' "$i"
+  printf 'processor\t: %d\n' "$i"
+  printf 'Features\t: fp asimd aes crc32 atomics fphp asimdhp asimdrdm asimddp\n'
   printf 'CPU implementer\t: 0x41\nCPU architecture: 8\nCPU variant\t: 0x3\n'
   printf 'CPU part\t: 0xd0c\nCPU revision\t: 1\n\n' # a Neoverse N1
 done > "$folder/root/proc/cpuinfo"
