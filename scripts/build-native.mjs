@@ -12,12 +12,14 @@ import { fileURLToPath } from 'node:url';
 import { beginBuild } from './packaging/record/built.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-// The builds of record/built.mjs -> the folder and what cmake-js gets besides.
+// The builds of record/built.mjs -> the folder, what cmake-js gets besides, and the target: that for
+// older CPUs is the addon alone, because libserval.so has one variant.
 const BUILDS = {
-  native: { work: join(root, 'build', 'addon'), options: [] },
+  native: { work: join(root, 'build', 'addon'), options: [], target: 'all' },
   baseline: {
     work: join(root, 'build', 'addon-baseline'),
     options: ['--CDSERVAL_CPU=x86-64-v2'],
+    target: 'serval',
   },
 };
 const output = join(root, 'build', 'Release');
@@ -73,20 +75,20 @@ function lacksAvx2() {
   );
 }
 
-function buildAddon({ work, options }) {
+function buildAddon({ work, options, target }) {
   dropForeignCache(work);
   mkdirSync(output, { recursive: true });
   const env = cmakeEnvironment();
   if (existsSync(join(work, 'CMakeCache.txt'))) {
     if (missedPackages(work) && !run('cmake', [work], env)) return false;
-    return run('cmake', ['--build', work], env);
+    return run('cmake', ['--build', work, '--target', target], env);
   }
   const cmakeJs = join(root, 'node_modules', 'cmake-js', 'bin', 'cmake-js');
   if (!existsSync(cmakeJs)) {
     process.stderr.write('build-native: cmake-js is missing: run `npm ci` with devDependencies\n');
     return false;
   }
-  const args = [cmakeJs, 'compile', '--out', work, ...options];
+  const args = [cmakeJs, 'compile', '--out', work, '--target', target, ...options];
   args.push(`--CDCMAKE_LIBRARY_OUTPUT_DIRECTORY=${output}`);
   return run(process.execPath, args, env);
 }

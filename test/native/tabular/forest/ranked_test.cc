@@ -14,8 +14,8 @@ namespace serval::tabular {
 namespace {
 
 using Path = RankedForest::Path;
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 // A random forest of trees with a given number of leaves, and rows for it.
 struct Made {
@@ -37,7 +37,7 @@ struct Made {
     }
     const size_t at = nodes.feature.size();
     nodes.feature.push_back(static_cast<int32_t>(below(features)));
-    const double rare[] = {kInf, -kInf};
+    const double rare[] = {kInfinite, -kInfinite};
     nodes.threshold.push_back(below(40) == 0 ? rare[below(2)] : value());
     nodes.test.push_back(below(4) == 0 ? 1 : 0);
     nodes.missing.push_back(missing_left && below(2) == 0 ? 1 : 0);
@@ -66,7 +66,8 @@ struct Made {
 
   std::vector<double> rows(const Forest& forest, size_t count) {
     std::vector<double> made;
-    const double rare[] = {kNan, kInf, -kInf, -0.0, 0.0, std::numeric_limits<double>::max()};
+    const double rare[] = {kNoValue, kInfinite, -kInfinite,
+                           -0.0,     0.0,       std::numeric_limits<double>::max()};
     for (size_t row = 0; row < count; ++row) {
       std::vector<double> by_feature;
       for (uint32_t i = 0; i < features; ++i) {
@@ -74,7 +75,7 @@ struct Made {
       }
       for (size_t slot = 0; slot + 1 < forest.stride(); ++slot) {
         const double one = by_feature[forest.features()[slot]];
-        made.push_back(std::isnan(one) && forest.missing_is_lowest(slot) ? -kInf : one);
+        made.push_back(std::isnan(one) && forest.missing_is_lowest(slot) ? -kInfinite : one);
       }
       made.push_back(0);
     }
