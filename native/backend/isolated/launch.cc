@@ -3,6 +3,8 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,6 +22,8 @@ namespace {
 
 constexpr int kSocket = 3;
 constexpr int kCancelEvent = 4;
+// Source: pidfd_open(2); the same on every architecture. Older C libraries do not name it.
+constexpr long kPidfdOpen = 434;
 
 class ProcessLauncher final : public Launcher {
  public:
@@ -61,8 +65,20 @@ class ProcessLauncher final : public Launcher {
                       "cannot start " + command_[0] + ": " + std::strerror(failed));
   }
 
+  // The descriptor is closed when a program is executed.
+  Descriptor end_event(int64_t pid) override {
+    return Descriptor(static_cast<int>(syscall(kPidfdOpen, static_cast<pid_t>(pid), 0)));
+  }
+
   End wait(int64_t pid) override {
     int status = 0;
+    // The group keeps its number until the process is reaped, so the kill reaches no other one.
+    siginfo_t info{};
+    int waited = 0;
+    do {
+      waited = waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT);
+    } while (waited < 0 && errno == EINTR);
+    if (waited == 0) ::kill(static_cast<pid_t>(-pid), SIGKILL);
     pid_t ended = 0;
     do {
       ended = waitpid(static_cast<pid_t>(pid), &status, 0);
@@ -76,7 +92,10 @@ class ProcessLauncher final : public Launcher {
     return {"exit", "its process ended with code " + std::to_string(WEXITSTATUS(status))};
   }
 
-  void kill(int64_t pid) override { ::kill(static_cast<pid_t>(pid), SIGKILL); }
+  void kill(int64_t pid) override {
+    ::kill(static_cast<pid_t>(pid), SIGKILL);  // it may have left its group
+    ::kill(static_cast<pid_t>(-pid), SIGKILL);
+  }
 
  private:
   std::vector<std::string> command_;
@@ -104,6 +123,17 @@ std::string signal_name(int number) {
     if (one == number) return name;
   }
   return "signal " + std::to_string(number);
+}
+
+LibraryFile library_file(const std::string& path) {
+  struct stat file{};
+  if (stat(path.c_str(), &file) != 0) return {path};
+  return {path,
+          file.st_dev,
+          file.st_ino,
+          static_cast<int64_t>(file.st_size),
+          file.st_mtim.tv_sec,
+          file.st_mtim.tv_nsec};
 }
 
 std::unique_ptr<Launcher> make_process_launcher(std::vector<std::string> command) {

@@ -420,6 +420,15 @@ TEST_F(SequencesTest, AnIterativeRequestRunsUntilItIsDone) {
   }
 }
 
+// A request of one row for iterative_spec() over gRPC.
+std::string endless_body() {
+  WireBuilder message;
+  message.bytes(1, "seq");
+  message.message(5, wire_input("x", "FP32", {1, 1}));
+  message.bytes(7, raw_of<float>({3.0f}));
+  return message.str();
+}
+
 TEST_F(SequencesTest, IterativeRequestsJoinAndLeaveBetweenSteps) {
   for (const auto strategy : {SequenceStrategy::Direct, SequenceStrategy::Oldest}) {
     ModelSpec spec = iterative_spec(strategy);
@@ -459,6 +468,36 @@ TEST_F(SequencesTest, AnIterativeRequestEndsAfterTheMostStepsAndWhenItCannotBeSe
   EXPECT_EQ(model(handle).loop()->requests(), 0u);
 }
 
+TEST_F(SequencesTest, IterativeRequestsThatRunLeaveRoomInTheQueue) {
+  ModelSpec spec = iterative_spec(SequenceStrategy::Oldest, 1'000'000'000, 0);
+  spec.batch.queue_max = 2;
+  const uint32_t handle = load(std::move(spec));
+  route("seq", handle);
+  const std::string body = endless_body();
+  std::vector<uint32_t> tickets;
+  const auto ask_endless = [&] {
+    const Answer answer = lane_->infer_message(Protocol::V2Grpc, bytes_of(body), 0);
+    ASSERT_TRUE(answer.pending);
+    tickets.push_back(answer.ticket);
+  };
+  for (size_t running = 1; running <= 3; ++running) {
+    ask_endless();
+    while (model(handle).loop()->active() < running || model(handle).loop()->requests() != 0) {
+      std::this_thread::yield();
+    }
+  }
+  for (size_t queued = 1; queued <= 2; ++queued) {
+    ask_endless();
+    while (model(handle).loop()->requests() < queued) std::this_thread::yield();
+  }
+  ask_endless();
+  EXPECT_EQ(finish().first, ErrorCode::QueueFull);
+  tickets.pop_back();
+  for (const uint32_t ticket : tickets) lane_->cancel(ticket);
+  for (size_t i = 0; i < tickets.size(); ++i) EXPECT_EQ(finish().first, ErrorCode::Cancelled);
+  wait_until_none(handle);
+}
+
 class ShortUnloadTest : public SequencesTest {
  protected:
   static EngineOptions options() {
@@ -477,11 +516,7 @@ TEST_F(ShortUnloadTest, AnIterativeRequestEndsWhenItsClientLeavesAtItsDeadlineAn
     spec.null_delay_us = 500;
     const uint32_t handle = load(std::move(spec));
     route("seq", handle);
-    WireBuilder message;
-    message.bytes(1, "seq");
-    message.message(5, wire_input("x", "FP32", {1, 1}));
-    message.bytes(7, raw_of<float>({3.0f}));
-    const std::string body = message.str();
+    const std::string body = endless_body();
     const Answer left = lane_->infer_message(Protocol::V2Grpc, bytes_of(body), 0);
     ASSERT_TRUE(left.pending);
     while (model(handle).read_stats().execution_count < 5) std::this_thread::yield();
@@ -489,7 +524,9 @@ TEST_F(ShortUnloadTest, AnIterativeRequestEndsWhenItsClientLeavesAtItsDeadlineAn
     EXPECT_EQ(finish().first, ErrorCode::Cancelled);
     wait_until_none(handle);
     ASSERT_TRUE(lane_->infer_message(Protocol::V2Grpc, bytes_of(body), 30'000).pending);
-    EXPECT_EQ(finish().first, ErrorCode::DeadlineExceeded);
+    const auto [code, late] = finish();
+    EXPECT_EQ(code, ErrorCode::DeadlineExceeded);
+    EXPECT_NE(late.find("deadline passed while the model ran"), std::string::npos) << late;
     wait_until_none(handle);
     for (int i = 0; i < 2; ++i) {
       ASSERT_TRUE(lane_->infer_message(Protocol::V2Grpc, bytes_of(body), 0).pending);
