@@ -186,8 +186,8 @@ export async function withLibraries(spec: ModelSpec, rules: LibraryRules): Promi
     }
     if (await anyoneMayWrite(path, Math.min(...above.map((folder = '') => folder.length)))) {
       refuse(
-        'expected a file that not everyone may write, in folders that not everyone may write, up ' +
-          `to that of --operator-libraries, got ${echo(library)}`,
+        'expected a file and folders, up to that of --operator-libraries, that not everyone may ' +
+          `write, got ${echo(library)}`,
       );
     }
     if (!operatorLibraries.includes(path)) operatorLibraries.push(path);

@@ -470,7 +470,7 @@ TEST_F(SequencesTest, AnIterativeRequestEndsAfterTheMostStepsAndWhenItCannotBeSe
 
 TEST_F(SequencesTest, IterativeRequestsThatRunLeaveRoomInTheQueue) {
   ModelSpec spec = iterative_spec(SequenceStrategy::Oldest, 1'000'000'000, 0);
-  spec.batch.queue_max = 2;
+  spec.queue.requests_max = 2;
   const uint32_t handle = load(std::move(spec));
   route("seq", handle);
   const std::string body = endless_body();
