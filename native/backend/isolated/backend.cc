@@ -62,10 +62,9 @@ class IsolatedBackend final : public Backend {
     // A group has one process per device, so that a fault of one does not affect the others.
     const uint64_t device = device_of(spec);
     if (!group.empty() && device != 0) group += '\0' + std::to_string(device);
-    return isolated::load_isolated(process_for(group, command),
-                                   {spec.name, std::move(blob.value()), device, spec.version,
-                                    std::move(libraries)},
-                                   budget_);
+    return isolated::load_isolated(
+        process_for(group, command),
+        {spec.name, std::move(blob.value()), device, spec.version, std::move(libraries)}, budget_);
   }
 
  private:

@@ -264,7 +264,8 @@ void ModelProcess::ask(uint32_t id, Entry& entry) {
   for (const LibraryFile& library : entry.source.libraries) {
     if (entry.first || library == library_file(library.path)) continue;
     return note_reload(id, entry,
-                       "it could not be reloaded: operator library " + library.path +
+                       "it could not be reloaded: operator library " +
+                           library.path.substr(library.path.rfind('/') + 1) +
                            " has changed since the model was loaded: load the model again");
   }
   entry.load = Load::Asked;
@@ -351,8 +352,8 @@ Status ModelProcess::start_process() {
   return {};
 }
 
-// Serves until the process hangs up or ends. A process that it has started may keep its socket open,
-// so the end has an event of its own; packets that were sent before it are read first.
+// Serves until the process hangs up or ends. A process that it has started may keep its socket
+// open, so the end has an event of its own; packets that were sent before it are read first.
 void ModelProcess::serve_process() {
   int socket = -1;
   int64_t pid = 0;

@@ -25,10 +25,9 @@ InputPlaces* places_for(Replica& replica, BackendScratch& scratch) {
 // the first step, so the states that the model has made are wrong.
 Status blame_step(const ModelSpec& spec, uint32_t steps, Status failed) {
   if (steps == 0 || failed.error().code != ErrorCode::InvalidArgument) return failed;
-  return make_error(ErrorCode::BackendFailed, "model '" + spec.name + "': step " +
-                                                  std::to_string(steps + 1) +
-                                                  " of the request failed: " +
-                                                  failed.error().message);
+  return make_error(ErrorCode::BackendFailed,
+                    "model '" + spec.name + "': step " + std::to_string(steps + 1) +
+                        " of the request failed: " + failed.error().message);
 }
 
 }  // namespace

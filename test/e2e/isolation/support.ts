@@ -41,10 +41,14 @@ export function isThere(pid: number): boolean {
 
 /** The running processes of a process group. */
 export function groupOf(group: number): readonly number[] {
-  const pids = entries('/proc').filter((name) => /^\d+$/.test(name)).map(Number);
+  const pids = entries('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number);
   return pids.filter((pid) => {
     // The fields after the name, which may contain anything: state, parent, group.
-    const [, , number] = read(`/proc/${pid}/stat`).replace(/^.*\) /s, '').split(' ');
+    const [, , number] = read(`/proc/${pid}/stat`)
+      .replace(/^.*\) /s, '')
+      .split(' ');
     return Number(number) === group && isThere(pid);
   });
 }

@@ -375,7 +375,10 @@ describe('operator libraries', { skip: noCompiler }, () => {
     const path = join(repository, 'Double');
     const { code, stdout, stderr } = await runServal(['compile', path, '--out', out]);
     assert.equal(code, 1, stdout + stderr);
-    assert.match(stderr, /model 'Double': model_operations: expected no operator library, got "lib/);
+    assert.match(
+      stderr,
+      /model 'Double': model_operations: expected no operator library, got "lib/,
+    );
     assert.ok(!existsSync(out));
   });
 

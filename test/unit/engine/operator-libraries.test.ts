@@ -110,7 +110,10 @@ test('refused: a file that every user may replace', async () => {
   const below = 'open/inner/a.so';
   assert.equal((await found([below])).operatorLibraries?.length, 1);
   chmodSync(join(inner, '..'), 0o777);
-  await assert.rejects(found([below]), /expected a file and folders, up to that of --operator-libraries, that not/);
+  await assert.rejects(
+    found([below]),
+    /expected a file and folders, up to that of --operator-libraries, that not/,
+  );
   assert.equal((await found(['a.so'], [inner])).operatorLibraries?.length, 1, 'it is above');
   await assert.rejects(found(['a.so'], [inner, allowed]), /not everyone may write/);
 });

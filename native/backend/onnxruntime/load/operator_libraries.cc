@@ -49,9 +49,10 @@ Status check_library(const std::string& path) {
   char real[PATH_MAX];
   if (realpath(path.c_str(), real) == nullptr) return wrong_library(path, std::strerror(errno));
   if (path != real) {
-    return wrong_library(path,
-                         "expected the path of the file itself, got one with a link, made since the "
-                         "model was loaded: load the model again");
+    return wrong_library(
+        path,
+        "expected the path of the file itself, got one with a link, made since the "
+        "model was loaded: load the model again");
   }
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return wrong_library(path, std::strerror(errno));
