@@ -21,15 +21,6 @@ InputPlaces* places_for(Replica& replica, BackendScratch& scratch) {
   return replica.backend().info().on_gpu ? &scratch : nullptr;
 }
 
-// Makes an error about the inputs of a later step the model's: the request's inputs were right in
-// the first step, so the states that the model has made are wrong.
-Status blame_step(const ModelSpec& spec, uint32_t steps, Status failed) {
-  if (steps == 0 || failed.error().code != ErrorCode::InvalidArgument) return failed;
-  return make_error(ErrorCode::BackendFailed,
-                    "model '" + spec.name + "': step " + std::to_string(steps + 1) +
-                        " of the request failed: " + failed.error().message);
-}
-
 }  // namespace
 
 // Sets the inputs of a member.
@@ -210,7 +201,9 @@ void SequenceLoop::run_alone(Batch& batch, Member& member, Replica& replica) {
   uint64_t infer_ns = 0, output_ns = 0;
   Status done =
       run_backend(batch, member, member.inputs, replica, *scratch, &request.cancel, infer_ns);
-  if (!done.ok()) done = blame_step(model_.spec(), member.steps, std::move(done));
+  if (!done.ok() && member.sequence->state != nullptr) {
+    done = shape_.blame_states(states_of(member), std::move(done));
+  }
   if (!done.ok()) done = blame_shared(member.decoded, std::move(done));
   if (done.ok()) {
     const Stopwatch watch;

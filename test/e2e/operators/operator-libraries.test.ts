@@ -191,7 +191,8 @@ describe('operator libraries', { skip: noCompiler }, () => {
     ]);
     const last = await oneProcess(other);
     assert.equal(groupOf(last).length, 2);
-    await other.stop();
+    other.signal('SIGTERM');
+    await other.ended;
     await until('no process after the server', () => groupOf(last).length === 0);
   });
 
