@@ -353,7 +353,7 @@ Status ModelProcess::start_process() {
 }
 
 // Serves until the process hangs up or ends. A process that it has started may keep its socket
-// open, so the end has an event of its own; packets that were sent before it are read first.
+// open, so a separate event tells of the end; packets that were sent before it are read first.
 void ModelProcess::serve_process() {
   int socket = -1;
   int64_t pid = 0;

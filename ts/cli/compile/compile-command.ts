@@ -68,7 +68,7 @@ async function compile(path: string, folder: string, flags: ParsedFlags): Promis
   return visible(`${model.format} model ${model.name}, version ${model.version}: ${size}`);
 }
 
-/** Errors: InvalidArgument: the model needs a process of its own, which the folder's readers lack. */
+/** Errors: InvalidArgument: the model has operator libraries, which need a separate process. */
 function checkNoLibraries({ name, operatorLibraries: [library] = [] }: ModelSpec): void {
   if (library === undefined) return;
   throw new ServalError(

@@ -420,15 +420,6 @@ TEST_F(SequencesTest, AnIterativeRequestRunsUntilItIsDone) {
   }
 }
 
-// A request of one row for iterative_spec() over gRPC.
-std::string endless_body() {
-  WireBuilder message;
-  message.bytes(1, "seq");
-  message.message(5, wire_input("x", "FP32", {1, 1}));
-  message.bytes(7, raw_of<float>({3.0f}));
-  return message.str();
-}
-
 TEST_F(SequencesTest, IterativeRequestsJoinAndLeaveBetweenSteps) {
   for (const auto strategy : {SequenceStrategy::Direct, SequenceStrategy::Oldest}) {
     ModelSpec spec = iterative_spec(strategy);
@@ -468,36 +459,6 @@ TEST_F(SequencesTest, AnIterativeRequestEndsAfterTheMostStepsAndWhenItCannotBeSe
   EXPECT_EQ(model(handle).loop()->requests(), 0u);
 }
 
-TEST_F(SequencesTest, IterativeRequestsThatRunLeaveRoomInTheQueue) {
-  ModelSpec spec = iterative_spec(SequenceStrategy::Oldest, 1'000'000'000, 0);
-  spec.queue.requests_max = 2;
-  const uint32_t handle = load(std::move(spec));
-  route("seq", handle);
-  const std::string body = endless_body();
-  std::vector<uint32_t> tickets;
-  const auto ask_endless = [&] {
-    const Answer answer = lane_->infer_message(Protocol::V2Grpc, bytes_of(body), 0);
-    ASSERT_TRUE(answer.pending);
-    tickets.push_back(answer.ticket);
-  };
-  for (size_t running = 1; running <= 3; ++running) {
-    ask_endless();
-    while (model(handle).loop()->active() < running || model(handle).loop()->requests() != 0) {
-      std::this_thread::yield();
-    }
-  }
-  for (size_t queued = 1; queued <= 2; ++queued) {
-    ask_endless();
-    while (model(handle).loop()->requests() < queued) std::this_thread::yield();
-  }
-  ask_endless();
-  EXPECT_EQ(finish().first, ErrorCode::QueueFull);
-  tickets.pop_back();
-  for (const uint32_t ticket : tickets) lane_->cancel(ticket);
-  for (size_t i = 0; i < tickets.size(); ++i) EXPECT_EQ(finish().first, ErrorCode::Cancelled);
-  wait_until_none(handle);
-}
-
 class ShortUnloadTest : public SequencesTest {
  protected:
   static EngineOptions options() {
@@ -514,9 +475,14 @@ TEST_F(ShortUnloadTest, AnIterativeRequestEndsWhenItsClientLeavesAtItsDeadlineAn
     spec.batch.rows_max = rows;
     spec.null_mode = "delay";
     spec.null_delay_us = 500;
+    spec.queue.requests_max = 2;
     const uint32_t handle = load(std::move(spec));
     route("seq", handle);
-    const std::string body = endless_body();
+    WireBuilder message;
+    message.bytes(1, "seq");
+    message.message(5, wire_input("x", "FP32", {1, 1}));
+    message.bytes(7, raw_of<float>({3.0f}));
+    const std::string body = message.str();
     const Answer left = lane_->infer_message(Protocol::V2Grpc, bytes_of(body), 0);
     ASSERT_TRUE(left.pending);
     while (model(handle).read_stats().execution_count < 5) std::this_thread::yield();
@@ -528,14 +494,19 @@ TEST_F(ShortUnloadTest, AnIterativeRequestEndsWhenItsClientLeavesAtItsDeadlineAn
     EXPECT_EQ(code, ErrorCode::DeadlineExceeded);
     EXPECT_NE(late.find("deadline passed while the model ran"), std::string::npos) << late;
     wait_until_none(handle);
-    for (int i = 0; i < 2; ++i) {
+    const RequestLoop& loop = *model(handle).loop();
+    for (uint32_t sent = 1; sent <= rows + 3; ++sent) {  // `rows` run, two wait, one is refused
       ASSERT_TRUE(lane_->infer_message(Protocol::V2Grpc, bytes_of(body), 0).pending);
+      const uint32_t queued = sent > rows ? std::min(sent - rows, 2u) : 0;
+      while (loop.active() < std::min(sent, rows) || loop.requests() != queued) {
+        std::this_thread::yield();
+      }
     }
-    while (model(handle).loop()->active() == 0) std::this_thread::yield();
+    EXPECT_EQ(finish().first, ErrorCode::QueueFull);
     const Result<uint32_t> ticket = lane_->open_control();
     engine_->unload(handle, *lane_->slots().find(ticket.value()), lane_->home());
     std::map<ErrorCode, int> outcomes;
-    for (int i = 0; i < 3; ++i) ++outcomes[finish().first];
+    for (uint32_t i = 0; i < rows + 3; ++i) ++outcomes[finish().first];
     EXPECT_EQ(outcomes[ErrorCode::Ok], 1) << "the unload";
     EXPECT_EQ(outcomes.size(), 2u);
   }
