@@ -150,6 +150,7 @@ Status SequenceModel::bind_state(const SequenceState& from) {
     return wrong("state: output '" + from.output + "' is named twice");
   }
   state_outputs_.push_back(index);
+  state_inputs_.push_back(signature.inputs[found.value()]);
   return read_initial(from, signature.inputs[found.value()]);
 }
 
@@ -216,6 +217,17 @@ Result<bool> SequenceModel::is_done(const TensorView& done) const {
                           done.shape.to_string());
   }
   return std::any_of(done.data, done.data + done.bytes, [](uint8_t byte) { return byte != 0; });
+}
+
+Status SequenceModel::blame_states(std::span<const TensorView> states, Status failed) const {
+  for (size_t i = 0; i < states.size() && i < state_inputs_.size(); ++i) {
+    const TensorSpec& input = state_inputs_[i];
+    if (check_shape(input, states[i].shape).ok()) continue;
+    return make_error(ErrorCode::BackendFailed,
+                      "the model failed: it made a state of shape " + states[i].shape.to_string() +
+                          " for the input '" + input.name + "', which expects " + dims_text(input));
+  }
+  return failed;
 }
 
 // Outputs of states, and the one that says whether a request is done, are returned only if the

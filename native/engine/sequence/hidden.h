@@ -73,6 +73,9 @@ class SequenceModel final : public BackendModel {
   uint32_t done_output() const { return done_output_; }
   // Whether `done`, one row of that output, is true. Errors: backend_failed: not one element.
   Result<bool> is_done(const TensorView& done) const;
+  // The error of a run that read these states. If one of them does not fit its input, the model
+  // that has made it is at fault, not the request: backend_failed.
+  Status blame_states(std::span<const TensorView> states, Status failed) const;
   bool has_rows() const { return has_rows_; }  // whether the first dim of all tensors is the batch
   // Runs the model with all its inputs. outputs()[i] of the scratch belongs to output_indices[i].
   Status run_whole(std::span<const TensorView> inputs, std::span<const uint32_t> output_indices,
@@ -98,8 +101,9 @@ class SequenceModel final : public BackendModel {
   const bool has_rows_;
   BackendModelInfo info_;
   std::vector<Control> controls_;
-  std::vector<TensorView> initial_;      // of each state, one row
-  std::vector<uint32_t> state_outputs_;  // of each state
+  std::vector<TensorView> initial_;       // of each state, one row
+  std::vector<uint32_t> state_outputs_;   // of each state
+  std::vector<TensorSpec> state_inputs_;  // likewise
   uint32_t done_output_ = kNoOutput;
   std::vector<uint32_t> outputs_;  // of each visible output
   // Per input of the model: the number of a hidden one (controls, then states), or kVisible.

@@ -304,7 +304,7 @@ void SequenceLoop::give_ended() {
 // Removes waiting requests whose client left, whose deadline passed or whose model is unloaded.
 // Caller holds mutex_.
 void SequenceLoop::sweep(uint64_t now, bool closing, std::vector<Request*>& finished) {
-  if (scheduler_.waiting_requests() == 0) {
+  if (!scheduler_.has_waiting()) {
     sweep_ns_ = kNever;
     return;
   }
@@ -323,11 +323,13 @@ void SequenceLoop::sweep(uint64_t now, bool closing, std::vector<Request*>& fini
     }
     scheduler_.remove(*member, now, dropped_);
     if (late) request.late = Request::Late::Deadline;
-    end_waiting(*member,
-                closing ? unloaded_waiting(model_)
-                : late  ? late_error(model_, request)
-                        : client_left(),
-                finished);
+    EndCause cause = EndCause::ClientLeft;
+    if (closing || late) cause = closing ? EndCause::Unloaded : EndCause::Deadline;
+    Error error = client_left();
+    if (member->has_run) error = ended_error(model_, cause);  // between two steps
+    else if (closing) error = unloaded_waiting(model_);
+    else if (late) error = late_error(model_, request);
+    end_waiting(*member, std::move(error), finished);
     drop(dropped_, closing, finished);
   }
   give_ended();

@@ -201,6 +201,9 @@ void SequenceLoop::run_alone(Batch& batch, Member& member, Replica& replica) {
   uint64_t infer_ns = 0, output_ns = 0;
   Status done =
       run_backend(batch, member, member.inputs, replica, *scratch, &request.cancel, infer_ns);
+  if (!done.ok() && member.sequence->state != nullptr) {
+    done = shape_.blame_states(states_of(member), std::move(done));
+  }
   if (!done.ok()) done = blame_shared(member.decoded, std::move(done));
   if (done.ok()) {
     const Stopwatch watch;

@@ -45,6 +45,7 @@ bool SequenceScheduler::add(const SequenceId& id, SequenceEntry& entry) {
   }
   set_ready(*sequence, false);
   entry.sequence = sequence;
+  entry.has_run = false;
   entry.order = ++order_;
   sequence->waiting.push_back(&entry);
   sequence->open = !entry.end;
@@ -151,7 +152,7 @@ bool SequenceScheduler::choose(Group& group, uint64_t now, bool closing, const M
     SequenceEntry* const entry = sequence->waiting.front();
     sequence->waiting.pop_front();
     sequence->running = entry;
-    --waiting_;
+    stop_waiting(*entry);
     if (!is_direct()) {
       batch.rows.push_back(entry);
       continue;
@@ -171,7 +172,7 @@ void SequenceScheduler::cut(Sequence& sequence, size_t from, std::vector<Sequenc
   const auto last =
       std::find_if(first, waiting.end(), [](const SequenceEntry* one) { return one->start; });
   if (last == waiting.end()) sequence.open = false;
-  waiting_ -= static_cast<size_t>(last - first);
+  for (auto one = first; one != last; ++one) stop_waiting(**one);
   dropped.insert(dropped.end(), first, last);
   waiting.erase(first, last);
 }
@@ -198,13 +199,21 @@ void SequenceScheduler::leave_batch(Sequence& sequence) {
   sequence.running = nullptr;
 }
 
+// The entry is no longer in its sequence's `waiting`, or leaves it now.
+void SequenceScheduler::stop_waiting(const SequenceEntry& entry) {
+  --waiting_;
+  if (entry.has_run) --between_steps_;
+}
+
 void SequenceScheduler::repeat(SequenceEntry& entry) {
   Sequence& sequence = *entry.sequence;
   leave_batch(sequence);
   entry.start = false;
   entry.order = ++order_;
   sequence.waiting.push_front(&entry);
+  entry.has_run = true;
   ++waiting_;
+  ++between_steps_;
   set_ready(sequence, true);
 }
 
@@ -234,7 +243,7 @@ void SequenceScheduler::remove(SequenceEntry& entry, uint64_t now,
   if (found == sequence.waiting.end()) return;
   const auto at = static_cast<size_t>(found - sequence.waiting.begin());
   sequence.waiting.erase(found);
-  --waiting_;
+  stop_waiting(entry);
   if (!entry.end) cut(sequence, at, dropped);
   else if (at == sequence.waiting.size()) sequence.open = false;
   settle(sequence, now);

@@ -35,6 +35,7 @@ struct SequenceId {
 struct SequenceEntry {
   bool start = false, end = false;
   uint64_t arrived_ns = 0;
+  bool has_run = false;          // a step of it has run; set by the scheduler
   uint64_t order = 0;            // counts accepted requests; set by the scheduler
   Sequence* sequence = nullptr;  // set by the scheduler
 };
@@ -105,7 +106,9 @@ class SequenceScheduler {
   bool empty() const { return sequences_.empty(); }
   size_t active() const { return sequences_.size() - backlog_.size(); }  // sequences with a slot
   size_t backlog() const { return backlog_.size(); }                     // sequences without one
-  size_t waiting_requests() const { return waiting_; }
+  // Those that wait for their first step: the others have left the queue.
+  size_t waiting_requests() const { return waiting_ - between_steps_; }
+  bool has_waiting() const { return waiting_ != 0; }
 
  private:
   struct Group {
@@ -123,6 +126,7 @@ class SequenceScheduler {
   void erase(Sequence& sequence);
   void expire(uint64_t now);
   void leave_batch(Sequence& sequence);
+  void stop_waiting(const SequenceEntry& entry);
   bool choose(Group& group, uint64_t now, bool closing, const MayJoin& may_join,
               SequenceBatch& batch);
 
@@ -136,6 +140,7 @@ class SequenceScheduler {
   uint64_t order_ = 0;
   uint64_t next_ns_ = 0;
   size_t waiting_ = 0;
+  size_t between_steps_ = 0;  // part of waiting_: has_run
 };
 
 }  // namespace serval

@@ -78,6 +78,31 @@ const requestOf = (model: string, id: string, x: number, limit: number): Buffer 
     })),
   });
 
+/** Its state grows by a column in each step, although its input of the state has one. */
+const GROWING: OnnxModel = {
+  graph: {
+    name: 'growing',
+    inputs: ['history', 'x', 'limit'].map((name) => ({ name, type: 'float', shape: ['n', 1] })),
+    outputs: [
+      { name: 'longer', type: 'float', shape: ['n', 'm'] },
+      { name: 'sum', type: 'float', shape: ['n', 1] },
+      { name: 'done', type: 'bool', shape: ['n', 1] },
+    ],
+    nodes: [
+      {
+        ...{ op: 'Concat', inputs: ['history', 'x'], outputs: ['longer'] },
+        attributes: { axis: { int: 1n } },
+      },
+      { op: 'Identity', inputs: ['x'], outputs: ['sum'] },
+      { op: 'GreaterOrEqual', inputs: ['x', 'limit'], outputs: ['done'] },
+    ],
+  },
+};
+const GROWING_CONFIG = `max_batch_size: 4
+${tensors('input', 'x', 'limit')} ${tensors('output', 'sum')}
+sequence_batching { iterative_sequence: true oldest { max_candidate_sequences: 3 } ${state('history', 'longer')} }
+${parameter('serval.done_output', 'done')}`;
+
 /** More steps than any test waits for. */
 const ENDLESS = 1_000_000;
 
@@ -98,6 +123,8 @@ describe('iterative sequences', () => {
       put(join(repository, name, '1', 'model.onnx'), encodeModel(ADDER));
       put(join(repository, name, 'config.pbtxt'), config);
     }
+    put(join(repository, 'growing', '1', 'model.onnx'), encodeModel(GROWING));
+    put(join(repository, 'growing', 'config.pbtxt'), GROWING_CONFIG);
     server = await startServer([
       ...['--model-repository', repository, '--model-control-mode=explicit', '--load-model=*'],
       ...['--strict-readiness=false', '--log-format=json'],
@@ -107,6 +134,23 @@ describe('iterative sequences', () => {
   after(async () => {
     grpc.close();
     await server.stop();
+  });
+
+  it('a state of another shape is a fault of the model, not of the client', async () => {
+    const inputs = (limit: number): string =>
+      JSON.stringify({
+        inputs: Object.entries({ x: 1, limit }).map(([name, value]) => ({
+          ...{ name, datatype: 'FP32', shape: [1, 1], data: [value] },
+        })),
+      });
+    const short = await infer(server, 'growing', inputs(1));
+    assert.equal(short.status, 200, `one step: ${short.body.toString()}`);
+    const { status, body } = await infer(server, 'growing', inputs(2));
+    assert.equal(status, 500, body.toString());
+    assert.match(
+      body.toString(),
+      /it made a state of shape \[1,2\] for the input 'history', which expects \[-1,1\]/,
+    );
   });
 
   const sum = async (model: string, x: number, limit: number): Promise<readonly number[]> => {

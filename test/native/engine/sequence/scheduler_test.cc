@@ -138,6 +138,28 @@ TEST(SequenceSchedulerTest, ARequestThatRepeatsKeepsItsSlotAndLetsOthersJoin) {
   EXPECT_TRUE(at.dropped.empty());
 }
 
+TEST(SequenceSchedulerTest, ARequestBetweenItsStepsIsNotQueued) {
+  Fixture at(rules_with(SequenceStrategy::Oldest, 1, 4, 1));
+  SequenceEntry* const a = at.add(1, true, true);
+  SequenceEntry* const b = at.add(2, true, true);
+  EXPECT_EQ(at.scheduler.waiting_requests(), 2u);
+  EXPECT_EQ(at.next(), Rows{a});
+  at.scheduler.repeat(*a);
+  EXPECT_EQ(at.scheduler.waiting_requests(), 1u) << "b";
+  EXPECT_EQ(at.next(), Rows{b});
+  at.scheduler.repeat(*b);
+  EXPECT_EQ(at.scheduler.waiting_requests(), 0u);
+  EXPECT_TRUE(at.scheduler.has_waiting()) << "for its next step";
+  at.scheduler.remove(*b, at.now, at.dropped);
+  EXPECT_EQ(at.next(), Rows{a});
+  EXPECT_FALSE(at.scheduler.has_waiting());
+  at.done({a});
+  EXPECT_EQ(at.scheduler.waiting_requests(), 0u);
+  a->start = a->end = true;
+  ASSERT_TRUE(at.scheduler.add(number(3), *a)) << "the entry of another request";
+  EXPECT_EQ(at.scheduler.waiting_requests(), 1u);
+}
+
 TEST(SequenceSchedulerTest, MoreRequestsThanRowsRepeatInTurn) {
   Fixture at(rules_with(SequenceStrategy::Oldest, 1, 3, 2));
   SequenceEntry* const a = at.add(1, true, true);

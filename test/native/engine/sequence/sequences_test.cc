@@ -475,6 +475,7 @@ TEST_F(ShortUnloadTest, AnIterativeRequestEndsWhenItsClientLeavesAtItsDeadlineAn
     spec.batch.rows_max = rows;
     spec.null_mode = "delay";
     spec.null_delay_us = 500;
+    spec.queue.requests_max = 2;
     const uint32_t handle = load(std::move(spec));
     route("seq", handle);
     WireBuilder message;
@@ -489,16 +490,23 @@ TEST_F(ShortUnloadTest, AnIterativeRequestEndsWhenItsClientLeavesAtItsDeadlineAn
     EXPECT_EQ(finish().first, ErrorCode::Cancelled);
     wait_until_none(handle);
     ASSERT_TRUE(lane_->infer_message(Protocol::V2Grpc, bytes_of(body), 30'000).pending);
-    EXPECT_EQ(finish().first, ErrorCode::DeadlineExceeded);
+    const auto [code, late] = finish();
+    EXPECT_EQ(code, ErrorCode::DeadlineExceeded);
+    EXPECT_NE(late.find("deadline passed while the model ran"), std::string::npos) << late;
     wait_until_none(handle);
-    for (int i = 0; i < 2; ++i) {
+    const RequestLoop& loop = *model(handle).loop();
+    for (uint32_t sent = 1; sent <= rows + 3; ++sent) {  // `rows` run, two wait, one is refused
       ASSERT_TRUE(lane_->infer_message(Protocol::V2Grpc, bytes_of(body), 0).pending);
+      const uint32_t queued = sent > rows ? std::min(sent - rows, 2u) : 0;
+      while (loop.active() < std::min(sent, rows) || loop.requests() != queued) {
+        std::this_thread::yield();
+      }
     }
-    while (model(handle).loop()->active() == 0) std::this_thread::yield();
+    EXPECT_EQ(finish().first, ErrorCode::QueueFull);
     const Result<uint32_t> ticket = lane_->open_control();
     engine_->unload(handle, *lane_->slots().find(ticket.value()), lane_->home());
     std::map<ErrorCode, int> outcomes;
-    for (int i = 0; i < 3; ++i) ++outcomes[finish().first];
+    for (uint32_t i = 0; i < rows + 3; ++i) ++outcomes[finish().first];
     EXPECT_EQ(outcomes[ErrorCode::Ok], 1) << "the unload";
     EXPECT_EQ(outcomes.size(), 2u);
   }
