@@ -21,6 +21,7 @@
 #include "addon/receive_limit.h"
 #include "addon/shared_memory.h"
 #include "addon/thread_probe.h"
+#include "backend/isolated/isolated.h"
 #include "engine/control/quiet_work.h"
 #include "engine/control/spec/codec.h"
 
@@ -418,8 +419,9 @@ napi_value Detach(Arguments<0>& arguments) {
 // exitNow(code): ends the process without waiting for anything (a second SIGTERM)
 napi_value ExitNow(Arguments<1>& arguments) {
   const uint32_t code = arguments.u32(0, "code");
-  if (arguments.ok()) _exit(static_cast<int>(code & 0xff));
-  return nullptr;
+  if (!arguments.ok()) return nullptr;
+  kill_isolated();
+  _exit(static_cast<int>(code & 0xff));
 }
 
 constexpr int kArenasMax = 2;

@@ -138,7 +138,8 @@ export interface LibraryRules {
  * Returns the spec with the real paths of its libraries. A relative name is looked up in the folder
  * of the model's version, the model's folder and the allowed folders, in this order. Errors:
  * InvalidArgument naming the model: it runs in the server, no folder is allowed, a file is
- * not found, outside of the allowed folders (links resolved), or writable by everyone.
+ * not found, outside of the allowed folders (links resolved), or it or a folder between it and the
+ * allowed one is writable by everyone. A library that is named twice is there once.
  */
 export async function withLibraries(spec: ModelSpec, rules: LibraryRules): Promise<ModelSpec> {
   const { name, operatorLibraries: names = [], libraryFolders = [], ...rest } = spec;
@@ -169,24 +170,42 @@ export async function withLibraries(spec: ModelSpec, rules: LibraryRules): Promi
           'the version, of the model, or of --operator-libraries',
       );
     }
-    if (!allowed.some((folder) => folder !== undefined && path.startsWith(withEnd(folder)))) {
+    const above = allowed.filter(
+      (folder) => folder !== undefined && path.startsWith(withEnd(folder)),
+    );
+    if (above.length === 0) {
       refuse(
         `${echo(library)} is outside of the folders of --operator-libraries (links are followed); ` +
           'move it there, or add its folder',
       );
     }
-    if (!(await stat(path)).isFile()) refuse(`expected a file, got a folder: ${echo(library)}`);
-    if (await anyoneMayWrite(path)) {
-      refuse(`expected a file and a folder that not everyone may write, got ${echo(library)}`);
+    const found = await stat(path);
+    if (!found.isFile()) {
+      const got = found.isDirectory() ? 'a folder' : 'a pipe, a socket or a device';
+      refuse(`expected a file, got ${got}: ${echo(library)}`);
     }
-    operatorLibraries.push(path);
+    if (await anyoneMayWrite(path, Math.min(...above.map((folder = '') => folder.length)))) {
+      refuse(
+        'expected a file and folders, up to that of --operator-libraries, that not everyone may ' +
+          `write, got ${echo(library)}`,
+      );
+    }
+    if (!operatorLibraries.includes(path)) operatorLibraries.push(path);
   }
   return { name, ...rest, operatorLibraries };
 }
 
-/** Whether the file, or the folder that it is in, has a mode that lets every user replace it. */
-async function anyoneMayWrite(path: string): Promise<boolean> {
-  const modes = await Promise.all([path, dirname(path)].map(async (one) => (await stat(one)).mode));
+/**
+ * Whether the file, or a folder above it whose path has at least `lengthMin` characters, has a mode
+ * that lets every user replace it.
+ */
+async function anyoneMayWrite(path: string, lengthMin: number): Promise<boolean> {
+  const paths = [path];
+  for (let one = dirname(path); one.length >= lengthMin; one = dirname(one)) {
+    paths.push(one);
+    if (one === dirname(one)) break;
+  }
+  const modes = await Promise.all(paths.map(async (one) => (await stat(one)).mode));
   return modes.some((mode) => (mode & 0o002) !== 0);
 }
 

@@ -17,6 +17,7 @@ namespace {
 constexpr const char* kBytes = "isolated.spec";
 constexpr const char* kGroup = "isolated.group";
 constexpr const char* kArgument = "isolated.argument";
+constexpr const char* kLibrary = "isolated.library";
 
 bool is_gpu(const Provider& provider) {
   return provider.name == "cuda" || provider.name == "tensorrt";
@@ -45,10 +46,12 @@ class IsolatedBackend final : public Backend {
     std::string group;
     std::string_view bytes;
     std::vector<std::string> command;
+    std::vector<isolated::LibraryFile> libraries;
     for (const auto& [key, value] : spec.session_config) {
       if (key == kBytes) bytes = value;
       else if (key == kGroup) group = value;
       else if (key == kArgument) command.push_back(value);
+      else if (key == kLibrary) libraries.push_back(isolated::library_file(value));
     }
     if (bytes.empty() || command.empty()) {
       return make_error(ErrorCode::Internal, "an isolated model without its spec or its command");
@@ -59,9 +62,9 @@ class IsolatedBackend final : public Backend {
     // A group has one process per device, so that a fault of one does not affect the others.
     const uint64_t device = device_of(spec);
     if (!group.empty() && device != 0) group += '\0' + std::to_string(device);
-    return isolated::load_isolated(process_for(group, command),
-                                   {spec.name, std::move(blob.value()), device, spec.version},
-                                   budget_);
+    return isolated::load_isolated(
+        process_for(group, command),
+        {spec.name, std::move(blob.value()), device, spec.version, std::move(libraries)}, budget_);
   }
 
  private:
@@ -94,12 +97,15 @@ void isolate(ModelSpec& spec, const Isolation& isolation, std::span<const uint8_
   spec.weights.clear();
   spec.weight_files.clear();
   spec.states.clear();
-  spec.operator_libraries.clear();  // the process opens them
   spec.session_config.clear();
   spec.session_config.emplace_back(
       kBytes, std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
   spec.session_config.emplace_back(kGroup, isolation.group);
   for (const std::string& one : isolation.command) spec.session_config.emplace_back(kArgument, one);
+  for (const std::string& one : spec.operator_libraries) {
+    spec.session_config.emplace_back(kLibrary, one);
+  }
+  spec.operator_libraries.clear();  // the process opens them
 }
 
 std::unique_ptr<Backend> make_isolated_backend(MemoryBudget* budget) {

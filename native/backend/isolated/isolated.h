@@ -33,6 +33,10 @@ void isolate(ModelSpec& spec, const Isolation& isolation, std::span<const uint8_
 // everything; may be null.
 std::unique_ptr<Backend> make_isolated_backend(MemoryBudget* budget);
 
+// Kills every process of models, with those that they have started: call it only when this process
+// is about to end without unloading them. Any thread.
+void kill_isolated();
+
 // The state of a process. Over all engines of this process.
 struct IsolatedReading {
   std::string models;  // model names, separated by commas

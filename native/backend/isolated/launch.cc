@@ -3,6 +3,8 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,7 +12,11 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <mutex>
+#include <set>
 #include <utility>
+
+#include "backend/isolated/isolated.h"
 
 extern char** environ;
 
@@ -20,6 +26,24 @@ namespace {
 
 constexpr int kSocket = 3;
 constexpr int kCancelEvent = 4;
+// Source: pidfd_open(2); the same on every architecture. Older C libraries do not name it.
+constexpr long kPidfdOpen = 434;
+
+// The processes that have not been reaped: their numbers cannot belong to others.
+struct Running {
+  std::mutex mutex;
+  std::set<pid_t> pids;  // guarded by mutex
+};
+Running& running() {
+  static auto& all = *new Running;  // lives until the process ends, like the keepers
+  return all;
+}
+
+// Kills the process, which may have left its group, and its group.
+void kill_group(pid_t pid) {
+  ::kill(pid, SIGKILL);
+  ::kill(-pid, SIGKILL);
+}
 
 class ProcessLauncher final : public Launcher {
  public:
@@ -56,13 +80,33 @@ class ProcessLauncher final : public Launcher {
     for (const int one : {high_socket, high_event, high_output}) {
       if (one >= 0) close(one);
     }
-    if (failed == 0) return static_cast<int64_t>(pid);
+    if (failed == 0) {
+      const std::lock_guard lock(running().mutex);
+      running().pids.insert(pid);
+      return static_cast<int64_t>(pid);
+    }
     return make_error(ErrorCode::Internal,
                       "cannot start " + command_[0] + ": " + std::strerror(failed));
   }
 
+  // The descriptor is closed when a program is executed.
+  Descriptor end_event(int64_t pid) override {
+    return Descriptor(static_cast<int>(syscall(kPidfdOpen, static_cast<pid_t>(pid), 0)));
+  }
+
   End wait(int64_t pid) override {
     int status = 0;
+    // The group keeps its number until the process is reaped, so the kill reaches no other one.
+    siginfo_t info{};
+    int waited = 0;
+    do {
+      waited = waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT);
+    } while (waited < 0 && errno == EINTR);
+    {
+      const std::lock_guard lock(running().mutex);
+      if (waited == 0) kill_group(static_cast<pid_t>(pid));
+      running().pids.erase(static_cast<pid_t>(pid));
+    }
     pid_t ended = 0;
     do {
       ended = waitpid(static_cast<pid_t>(pid), &status, 0);
@@ -76,7 +120,7 @@ class ProcessLauncher final : public Launcher {
     return {"exit", "its process ended with code " + std::to_string(WEXITSTATUS(status))};
   }
 
-  void kill(int64_t pid) override { ::kill(static_cast<pid_t>(pid), SIGKILL); }
+  void kill(int64_t pid) override { kill_group(static_cast<pid_t>(pid)); }
 
  private:
   std::vector<std::string> command_;
@@ -106,8 +150,29 @@ std::string signal_name(int number) {
   return "signal " + std::to_string(number);
 }
 
+LibraryFile library_file(const std::string& path) {
+  struct stat file {};
+  if (stat(path.c_str(), &file) != 0) return {path};
+  return {path,
+          file.st_dev,
+          file.st_ino,
+          static_cast<int64_t>(file.st_size),
+          file.st_mtim.tv_sec,
+          file.st_mtim.tv_nsec};
+}
+
 std::unique_ptr<Launcher> make_process_launcher(std::vector<std::string> command) {
   return std::make_unique<ProcessLauncher>(std::move(command));
 }
 
 }  // namespace serval::isolated
+
+namespace serval {
+
+void kill_isolated() {
+  isolated::Running& all = isolated::running();
+  const std::lock_guard lock(all.mutex);
+  for (const pid_t pid : all.pids) isolated::kill_group(pid);
+}
+
+}  // namespace serval

@@ -258,8 +258,16 @@ std::optional<std::string> ModelProcess::outage(const std::string& model, int64_
   return std::nullopt;
 }
 
-// The caller holds mutex_.
+// The caller holds mutex_. A model whose libraries have changed is not loaded into a new process:
+// its readiness becomes Failed, and it is checked again after a pause.
 void ModelProcess::ask(uint32_t id, Entry& entry) {
+  for (const LibraryFile& library : entry.source.libraries) {
+    if (entry.first || library == library_file(library.path)) continue;
+    return note_reload(id, entry,
+                       "it could not be reloaded: operator library " +
+                           library.path.substr(library.path.rfind('/') + 1) +
+                           " has changed since the model was loaded: load the model again");
+  }
   entry.load = Load::Asked;
   entry.again_ns = 0;
   const int fd = entry.source.spec.get();
@@ -344,7 +352,8 @@ Status ModelProcess::start_process() {
   return {};
 }
 
-// Serves until the process hangs up, which its end causes.
+// Serves until the process hangs up or ends. A process that it has started may keep its socket
+// open, so a separate event tells of the end; packets that were sent before it are read first.
 void ModelProcess::serve_process() {
   int socket = -1;
   int64_t pid = 0;
@@ -353,16 +362,19 @@ void ModelProcess::serve_process() {
     socket = socket_.get();
     pid = pid_;
   }
+  const Descriptor ended = launcher_->end_event(pid);
   Output output(output_.get());
   uint64_t end_at_ns = 0;  // 0 = it is not ending
   int sleep_ms = 0;
   for (;;) {
-    pollfd watched[3] = {{socket, POLLIN, 0},
+    pollfd watched[4] = {{socket, POLLIN, 0},
                          {wake_event_.get(), POLLIN, 0},
-                         {output.ended() ? -1 : output_.get(), POLLIN, 0}};
-    if (poll(watched, 3, sleep_ms) < 0) continue;
+                         {output.ended() ? -1 : output_.get(), POLLIN, 0},
+                         {ended.get(), POLLIN, 0}};
+    if (poll(watched, 4, sleep_ms) < 0) continue;
     if (watched[2].revents != 0) output.pass_on(models());
     if (watched[0].revents != 0 && !next_packet(socket)) return output.pass_on(models());
+    if (watched[0].revents == 0 && watched[3].revents != 0) return output.pass_on(models());
     uint64_t count = 0;
     if (watched[1].revents != 0 && read(wake_event_.get(), &count, sizeof count) < 0) continue;
     send_forgotten(socket);

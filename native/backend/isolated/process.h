@@ -61,6 +61,7 @@ struct ModelSource {
   Descriptor spec;      // a blob
   uint64_t device = 0;  // Packet.value of a load
   int64_t version = 0;
+  std::vector<LibraryFile> libraries;  // that the process opens
 };
 
 // The server's end of a channel. One run at a time.

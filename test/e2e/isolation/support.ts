@@ -39,6 +39,20 @@ export function isThere(pid: number): boolean {
   return existsSync(`/proc/${pid}`) && !/^State:\s+[ZX]/m.test(read(`/proc/${pid}/status`));
 }
 
+/** The running processes of a process group. */
+export function groupOf(group: number): readonly number[] {
+  const pids = entries('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number);
+  return pids.filter((pid) => {
+    // The fields after the name, which may contain anything: state, parent, group.
+    const [, , number] = read(`/proc/${pid}/stat`)
+      .replace(/^.*\) /s, '')
+      .split(' ');
+    return Number(number) === group && isThere(pid);
+  });
+}
+
 /** The number of slots that a process serves: each has a thread, from its first request on. */
 export function slotsOf(pid: number): number {
   const tasks = `/proc/${pid}/task`;

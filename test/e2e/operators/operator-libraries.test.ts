@@ -2,14 +2,23 @@
 // and gRPC, reloaded, unloaded; every refusal; libraries that crash, exit or fail, when they are
 // opened and in a run. Source: Triton's custom_operations.md; docs/guides/custom-operators.md.
 import assert from 'node:assert/strict';
-import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { encodeModel } from '../../../ts/importers/onnx/builder.js';
 import { packageRoot } from '../../../ts/base/package-files.js';
 import { decode, encode, messageTypes, RawClient } from '../../unit/protocols/raw-client.js';
 import { buildLibrary, NATIVE, noCompiler } from '../gpu/fake-libraries.js';
-import { isolated, oneProcess, processesOf } from '../isolation/support.js';
+import { groupOf, isolated, isThere, oneProcess, processesOf } from '../isolation/support.js';
 import { ModelFolders } from '../support/model-folders.js';
 import { infer, put, v2Body, v2Values } from '../support/operating.js';
 import { until } from '../support/polling.js';
@@ -159,6 +168,76 @@ describe('operator libraries', { skip: noCompiler }, () => {
     for (const name of ['half_plus_three', 'Refuse', 'Throw', 'Crash']) await unload(server, name);
   });
 
+  it('that start processes do not hide the end of their own, and leave none behind', async () => {
+    build(libraries, 'forks-crashes.so', 'FORKS', 'OPEN_CRASHES');
+    const error = await refused('forks-crashes', 'Double', withLibrary('forks-crashes.so'));
+    assert.match(error, /its process ended by signal 11 \(SIGSEGV\) while it loaded/);
+    build(libraries, 'forks.so', 'FORKS');
+    add(repository, 'forks', 'Crash', withLibrary('forks.so'));
+    assert.equal((await load(server, 'forks')).status, 200, server.stderr);
+    const pid = await oneProcess(server);
+    const helper = await until('its helper', () => groupOf(pid).find((one) => one !== pid));
+    const crashed = await run(server, 'forks', [-1]);
+    assert.equal(crashed.status, 503);
+    assert.match(crashed.body.toString(), /model 'forks': its process ended by signal 11/);
+    await until('no helper', () => !isThere(helper));
+    const next = await oneProcess(server, pid);
+    assert.deepEqual(v2Values(await run(server, 'forks', [5])), [5]);
+    assert.equal((await unload(server, 'forks')).status, 200);
+    await until('no process', () => groupOf(next).length === 0);
+    const other = await startServer([
+      ...['--model-repository', repository, '--operator-libraries', libraries],
+      ...[...EXPLICIT, '--load-model=forks'],
+    ]);
+    const last = await oneProcess(other);
+    assert.equal(groupOf(last).length, 2);
+    other.signal('SIGTERM');
+    await other.ended;
+    await until('no process after the server', () => groupOf(last).length === 0);
+  });
+
+  it('that changed are opened by the next load, and not by a restart', async () => {
+    const changing = join(folders.folder, 'changing');
+    build(changing, 'three.so', 'FACTOR=3');
+    build(changing, 'five.so', 'FACTOR=5');
+    const path = join(libraries, 'changing.so');
+    const replace = (from: string): void => {
+      cpSync(join(changing, from), `${path}.new`);
+      renameSync(`${path}.new`, path);
+    };
+    replace('three.so');
+    add(repository, 'changing', 'Double', withLibrary('changing.so'));
+    assert.equal((await load(server, 'changing')).status, 200, server.stderr);
+    const pid = await oneProcess(server);
+    assert.deepEqual(v2Values(await run(server, 'changing', [1])), [3]);
+    assert.equal((await load(server, 'changing')).status, 200);
+    assert.equal(await oneProcess(server), pid, 'nothing changed, so it is not loaded again');
+    replace('five.so');
+    process.kill(pid, 'SIGKILL');
+    await oneProcess(server, pid);
+    const answer = await until('a refusal', async () => {
+      const one = await run(server, 'changing', [1]);
+      return one.body.includes('has changed') ? one : undefined;
+    });
+    assert.equal(answer.status, 503);
+    assert.match(
+      answer.body.toString(),
+      /operator library changing.so has changed since the model was loaded: load the model again/,
+    );
+    assert.equal((await load(server, 'changing')).status, 200, server.stderr);
+    assert.deepEqual(v2Values(await run(server, 'changing', [1])), [5]);
+    const before = await oneProcess(server);
+    // The same file, behind a link.
+    renameSync(path, join(changing, 'moved.so'));
+    symlinkSync(join(changing, 'moved.so'), path);
+    process.kill(before, 'SIGKILL');
+    await until('a refusal of the link', async () => {
+      const { body } = await run(server, 'changing', [1]);
+      return body.includes('expected the path of the file itself, got one with a link');
+    });
+    assert.equal((await unload(server, 'changing')).status, 200);
+  });
+
   it('that cannot be used are load errors with the reason', async () => {
     const text = join(libraries, 'text.so');
     writeFileSync(text, 'no library\n'.repeat(20));
@@ -290,6 +369,18 @@ describe('operator libraries', { skip: noCompiler }, () => {
     assert.notEqual(answer.status, 200);
     assert.match(answer.body.toString(), /Double.*is not a registered function\/op/s);
     await unload(server, 'Double');
+  });
+
+  it('do not fit into a compiled folder', async () => {
+    const out = join(folders.folder, 'compiled');
+    const path = join(repository, 'Double');
+    const { code, stdout, stderr } = await runServal(['compile', path, '--out', out]);
+    assert.equal(code, 1, stdout + stderr);
+    assert.match(
+      stderr,
+      /model 'Double': model_operations: expected no operator library, got "lib/,
+    );
+    assert.ok(!existsSync(out));
   });
 
   it('are loaded by `serval check` and `serval inspect`, with the same flag', async () => {

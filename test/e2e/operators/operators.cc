@@ -1,13 +1,20 @@
 // Custom operators of the domain "test.ops" on FP32 tensors, as a library for ONNX Runtime. The
 // operators are the identity except: Double doubles; for a negative first element, Refuse returns
 // an error, Throw throws, Crash ends the process. Macros spoil the library: NO_ENTRY, ENTRY_FAILS,
-// ENTRY_THROWS, OPEN_CRASHES, OPEN_EXITS, NEEDS_SYMBOL. Test time only.
+// ENTRY_THROWS, OPEN_CRASHES, OPEN_EXITS, NEEDS_SYMBOL; FORKS: it starts a process first, which
+// keeps all descriptors; FACTOR: that of Double. Test time only.
 #include <onnxruntime_c_api.h>
+
+#include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
+
+#ifndef FACTOR
+#define FACTOR 2
+#endif
 
 namespace {
 
@@ -43,7 +50,7 @@ OrtStatusPtr compute(const char* name, OrtKernelContext* context) {
   }
   if (negative && std::strcmp(name, "Throw") == 0) throw std::runtime_error("Throw: it threw");
   if (negative && std::strcmp(name, "Crash") == 0) std::raise(SIGSEGV);
-  const float factor = std::strcmp(name, "Double") == 0 ? 2 : 1;
+  const float factor = std::strcmp(name, "Double") == 0 ? FACTOR : 1;
   for (size_t i = 0; i < count; ++i) y[i] = factor * x[i];
   return nullptr;
 }
@@ -84,6 +91,14 @@ Operator operators[] = {make("Double"), make("Refuse"), make("Throw"), make("Cra
 
 }  // namespace
 
+#ifdef FORKS
+// Before the constructors that end the process.
+__attribute__((constructor(101))) static void start_helper() {
+  if (fork() != 0) return;
+  sleep(300);
+  _Exit(0);
+}
+#endif
 #ifdef OPEN_CRASHES
 __attribute__((constructor)) static void crash() { std::raise(SIGSEGV); }
 #endif

@@ -1,5 +1,6 @@
 // Which libraries with custom operators a model may open: names, folders, links. Test time only.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   mkdirSync,
@@ -58,7 +59,7 @@ test('a spec without libraries is unchanged', async () => {
 
 test('real paths: of the version first, then the model, then the allowed folders', async () => {
   const { operatorLibraries: paths, ...rest } = await found(['a.so', inAllowed, 'good.so']);
-  assert.deepEqual(paths, [inAllowed, inAllowed, inAllowed]);
+  assert.deepEqual(paths, [inAllowed], 'the same library three times is opened once');
   assert.deepEqual(rest, SPEC);
   assert.deepEqual((await found(['own.so'], [root])).operatorLibraries, [own]);
   assert.deepEqual((await found(['a.so'], ['/nowhere', `${allowed}/`])).operatorLibraries, [
@@ -103,6 +104,23 @@ test('refused: a file that every user may replace', async () => {
   chmodSync(allowed ?? '', 0o1777);
   await assert.rejects(found(['open.so']), /not everyone may write/);
   chmodSync(allowed ?? '', 0o755);
+  const inner = join(allowed ?? '', 'open', 'inner');
+  mkdirSync(inner, { recursive: true });
+  file('allowed', 'open', 'inner', 'a.so');
+  const below = 'open/inner/a.so';
+  assert.equal((await found([below])).operatorLibraries?.length, 1);
+  chmodSync(join(inner, '..'), 0o777);
+  await assert.rejects(
+    found([below]),
+    /expected a file and folders, up to that of --operator-libraries, that not/,
+  );
+  assert.equal((await found(['a.so'], [inner])).operatorLibraries?.length, 1, 'it is above');
+  await assert.rejects(found(['a.so'], [inner, allowed]), /not everyone may write/);
+});
+
+test('refused: a pipe', async () => {
+  execFileSync('mkfifo', [join(allowed ?? '', 'pipe.so')]);
+  await assert.rejects(found(['pipe.so']), /expected a file, got a pipe, a socket or a device/);
 });
 
 test('a configuration names them, for ONNX models only', () => {

@@ -4,14 +4,14 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { ErrorCode } from '../../base/errors.js';
-import { visible } from '../../base/text.js';
+import { ErrorCode, ServalError } from '../../base/errors.js';
+import { echo, visible } from '../../base/text.js';
 import { parseFlags, type ParsedFlags } from '../../config/command-line.js';
 import { configError, textValue, type Written } from '../../config/values/values.js';
 import { Model } from '../../library/load-model.js';
 import { openModel } from '../../library/open-model.js';
 import { MODEL_SETTINGS } from '../../library/settings.js';
-import type { EngineControl } from '../../model/engine-api.js';
+import type { EngineControl, ModelSpec } from '../../model/engine-api.js';
 import { withLoad } from '../../model/with-load.js';
 import { asUsage, UsageError } from '../usage.js';
 import { writeCompiled } from './compiled-folder.js';
@@ -56,6 +56,7 @@ async function compile(path: string, folder: string, flags: ParsedFlags): Promis
   }));
   const writes = (control: EngineControl): EngineControl =>
     withLoad(control, async (spec) => {
+      checkNoLibraries(spec);
       await writeCompiled(folder, spec);
       return control.load(spec);
     });
@@ -65,6 +66,17 @@ async function compile(path: string, folder: string, flags: ParsedFlags): Promis
   const { files, bytes } = await sizeOf(folder);
   const size = `${files} files, ${(bytes / 1e6).toFixed(1)} MB`;
   return visible(`${model.format} model ${model.name}, version ${model.version}: ${size}`);
+}
+
+/** Errors: InvalidArgument: the model has operator libraries, which need a separate process. */
+function checkNoLibraries({ name, operatorLibraries: [library] = [] }: ModelSpec): void {
+  if (library === undefined) return;
+  throw new ServalError(
+    ErrorCode.InvalidArgument,
+    `model '${name}': model_operations: expected no operator library, got ${echo(library)}: ` +
+      'libserval.so and serval.load() run a compiled model in their own process, where Serval ' +
+      'opens no foreign code',
+  );
 }
 
 function textOf({ settings }: ParsedFlags, name: string): string | undefined {

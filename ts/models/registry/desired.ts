@@ -93,7 +93,8 @@ export function desiredModel(
 ): DesiredModel {
   const { config, problem } = model.config;
   const files = [model.config.schema, model.config.background];
-  const configRevision = [revisionOf(config), ...files.map((file) => file?.revision)].join('');
+  const fileRevisions = [...files.map((file) => file?.revision), model.config.libraries];
+  const configRevision = [revisionOf(config), ...fileRevisions].join('');
   const { stepName = (name: string): string => name } = settings;
   const ensemble = isEnsemble(config)
     ? ensembleSteps(config).map((step) => ({ ...step, model: stepName(step.model) }))

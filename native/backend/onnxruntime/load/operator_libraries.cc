@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
 
@@ -41,8 +43,17 @@ Error wrong_library(const std::string& path, const std::string& what) {
   return make_error(ErrorCode::ModelInvalid, "operator library " + path + ": " + what);
 }
 
-// Whether the file can be a library for this machine: the loader's own words are less clear.
+// Whether the file can be a library for this machine: the loader's own words are less clear. The
+// server has followed the links and checked the folders; a link since then may lead elsewhere.
 Status check_library(const std::string& path) {
+  char real[PATH_MAX];
+  if (realpath(path.c_str(), real) == nullptr) return wrong_library(path, std::strerror(errno));
+  if (path != real) {
+    return wrong_library(
+        path,
+        "expected the path of the file itself, got one with a link, made since the "
+        "model was loaded: load the model again");
+  }
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return wrong_library(path, std::strerror(errno));
   Elf64_Ehdr head{};

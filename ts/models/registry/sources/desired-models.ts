@@ -16,7 +16,8 @@ import { StartFaults, type Place } from './start-faults.js';
 export type SourceConfig = Pick<
   Config,
   'sources' | 'model' | 'control' | 'batching' | 'savedModelTags' | 'allowRandom'
->;
+> &
+  Partial<Pick<Config, 'operatorLibraries'>>;
 
 /** Current contents of all places. */
 export interface Seen {

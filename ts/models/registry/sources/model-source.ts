@@ -115,6 +115,7 @@ export class ModelSource {
         control.reloadChangedVersions || !this.#serves(name, version),
       autoComplete: batching.autoComplete,
       configName: config.sources.modelConfigName ?? '',
+      libraryFolders: config.operatorLibraries ?? [],
       batchingPerModel: batching.enabled && batching.perModel,
       configOf: (name, folder) => explicit.configOf(name, folder),
     });

@@ -116,9 +116,9 @@ export class PathSource {
   }
 
   #scanRules(): ScanRules {
-    const { wants, autoComplete, configName = '', configOf } = this.#rules;
+    const { wants, autoComplete, configName = '', libraryFolders = [], configOf } = this.#rules;
     const before = (name: string): FoundModel | undefined => this.#taken.get(name);
-    const given = { before, autoComplete, configName, configOf };
+    const given = { before, autoComplete, configName, libraryFolders, configOf };
     return { ...given, ...(wants === undefined ? {} : { wants }) };
   }
 }

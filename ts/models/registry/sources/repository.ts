@@ -2,7 +2,7 @@
 // Control plane. Reads folders and configuration, never model files; a problem of one model is
 // reported with it and does not affect the others.
 import { createHash } from 'node:crypto';
-import { extname, isAbsolute, join } from 'node:path';
+import { extname, isAbsolute, join, resolve } from 'node:path';
 import { ONNX_FILE, TENSORRT_FILE, TRITON_CONFIG_FILE } from '../../../base/file-names.js';
 import { invalidArgument } from '../../../base/errors.js';
 import { MODELS_MAX } from '../../../base/limits.js';
@@ -11,6 +11,7 @@ import { ENSEMBLE_PLATFORM } from '../../../model/platforms.js';
 import { read } from '../../../protobuf/schema.js';
 import { readConfigText } from '../../../protobuf/text-format.js';
 import { readLabels } from '../../config/files/label-file.js';
+import { operatorLibraries } from '../../config/files/operator-libraries.js';
 import { readStates } from '../../config/files/state-files.js';
 import {
   ANY_BOOSTER,
@@ -92,6 +93,8 @@ export interface ScanRules {
   readonly autoComplete?: boolean;
   /** configs/NAME.pbtxt replaces config.pbtxt if it exists. Default: "", none. */
   readonly configName?: string;
+  /** Folders of --operator-libraries. Default: none. */
+  readonly libraryFolders?: readonly string[];
   /** Whether the model's name is known, whatever its settings say. Default: no. */
   readonly isNamed?: boolean;
   /** A configuration that replaces the folder's own. */
@@ -298,7 +301,32 @@ async function readConfig(
   } catch (error) {
     return error as Error;
   }
-  return foundConfig(folder, text, parseTritonConfig(text, path, name), path);
+  const found = await foundConfig(folder, text, parseTritonConfig(text, path, name), path);
+  return withLibraryFiles(found, [folder, ...(rules.libraryFolders ?? [])]);
+}
+
+/**
+ * Adds the state of the libraries with custom operators, so that a changed one changes the
+ * revision. Every file that a relative name may stand for counts; those in the versions' folders
+ * are part of the versions' own revisions.
+ */
+async function withLibraryFiles(
+  found: FoundConfig,
+  folders: readonly string[],
+): Promise<FoundConfig> {
+  const names = operatorLibraries(found.config).filter((name) => !name.includes('\0'));
+  if (names.length === 0) return found;
+  const paths = names.flatMap((name) => folders.map((folder) => resolve(folder, name)));
+  const libraries = digest(await Promise.all([...new Set(paths)].map(fileState)));
+  return { ...found, libraries, revision: digest([found.revision, libraries]) };
+}
+
+/** Text that changes if another file is at the path, or the file is written; links are followed. */
+async function fileState(path: string): Promise<string> {
+  const stats = await tryStat(path);
+  if (stats instanceof Error) return `${path}: none`;
+  const { dev, ino, size, mtimeMs, ctimeMs } = stats;
+  return [path, dev, ino, size, mtimeMs, ctimeMs].join(':');
 }
 
 function mlserverConfig({ settings, problem, notes, revision }: FoundSettings): FoundConfig {

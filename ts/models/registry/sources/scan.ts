@@ -84,6 +84,8 @@ export interface FoundConfig {
   readonly schema?: FoundFile;
   /** The file of the parameter "explain_background". */
   readonly background?: FoundFile;
+  /** Changes if a library of operators outside of the versions' folders does. Absent: none. */
+  readonly libraries?: string;
   /** MLServer's settings, which replace a configuration. */
   readonly mlserver?: ModelSettings;
   /** Settings that are read but have no effect. */

@@ -12,6 +12,7 @@ export interface SourceRules {
   readonly takesChanges: (name: string, version: string) => boolean;
   readonly autoComplete: boolean;
   readonly configName?: string;
+  readonly libraryFolders?: readonly string[];
   readonly batchingPerModel: boolean;
   /** Filter of repository models; undefined = all. */
   readonly wants: ((name: string) => boolean) | undefined;

@@ -370,3 +370,31 @@ test('work is done a few at a time, and results keep their order', async () => {
     /no/,
   );
 });
+
+test('a library of operators is part of the revision, wherever it is', async (t) => {
+  const folder = filledFolder(t, {
+    'repo/m/1/model.onnx': 'x',
+    'repo/m/config.pbtxt': 'model_operations { op_library_filename: "ops.so" }',
+    'repo/plain/1/model.onnx': 'x',
+    'repo/plain/config.pbtxt': 'max_batch_size: 2',
+    'ops/ops.so': 'one',
+  });
+  const allowed = [join(folder, 'ops')];
+  const revisions = async (libraryFolders: readonly string[]): Promise<readonly string[]> => {
+    const { models } = await scanRepository(join(folder, 'repo'), { libraryFolders });
+    return models.map((model) => model.config.revision);
+  };
+  const first = await revisions(allowed);
+  assert.deepEqual(await revisions(allowed), first);
+  writeFileSync(join(folder, 'ops', 'new'), 'two');
+  renameSync(join(folder, 'ops', 'new'), join(folder, 'ops', 'ops.so'));
+  const [changed, plain] = await revisions(allowed);
+  assert.notEqual(changed, first[0]);
+  assert.equal(plain, first[1], 'a model without libraries');
+  writeFileSync(join(folder, 'repo', 'm', 'ops.so'), 'nearer');
+  assert.notEqual((await revisions(allowed))[0], changed);
+  rmSync(join(folder, 'ops', 'ops.so'));
+  const without = await revisions(allowed);
+  assert.deepEqual(await revisions(allowed), without);
+  assert.equal((await revisions([]))[1], plain);
+});
