@@ -40,7 +40,7 @@ void FairWaiting::begin_sharing() {
   list(flow);
 }
 
-// Nobody waits: no key has a share that it did not get.
+// No request waits, so no key has a share that it did not get.
 void FairWaiting::end_sharing() {
   if (!is_shared_) return;
   is_shared_ = false;
