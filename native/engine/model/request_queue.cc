@@ -39,6 +39,31 @@ bool RequestQueue::is_timed(const Request& request) const {
 
 RequestQueue::RequestQueue(QueueSettings settings) : settings_(std::move(settings)) {}
 
+// The request that pop() removes, unless it was delayed; null: there is none.
+Request* RequestQueue::Level::front() {
+  if (!returned.empty()) return returned.back();
+  return waiting.empty() ? nullptr : waiting.front();
+}
+
+// Removes the next request; null: there is none.
+Request* RequestQueue::Level::pop() {
+  if (!returned.empty()) {
+    Request* const request = returned.back();
+    returned.pop_back();
+    return request;
+  }
+  if (!waiting.empty()) return waiting.pop();
+  if (delayed.empty()) return nullptr;
+  Request* const request = delayed.front();
+  delayed.pop_front();
+  return request;
+}
+
+bool RequestQueue::Level::remove(Request* request) {
+  if (waiting.remove(request) || std::erase(returned, request) != 0) return true;
+  return std::erase(delayed, request) != 0;
+}
+
 // Caller holds mutex_.
 void RequestQueue::make_levels() {
   levels_.resize(std::max<size_t>(1, settings_.priority_levels));
@@ -90,9 +115,9 @@ RequestQueue::Push RequestQueue::push(Request* request, bool notify_now, uint64_
     std::lock_guard lock(mutex_);
     if (closed_) return Push::Closed;
     Level& level = level_for(*request);
-    const size_t waits = level.waiting.size() + level.delayed.size();
+    const size_t waits = level.waiting.size() + level.returned.size() + level.delayed.size();
     if (waits >= level.requests_max + starting_) return Push::Full;
-    insert(level, request);
+    level.waiting.push(request, ordered_ ? 0 : request->key);
     ++size_;
     if (is_timed(*request)) {
       ++timed_;
@@ -105,30 +130,6 @@ RequestQueue::Push RequestQueue::push(Request* request, bool notify_now, uint64_
   }
   if (notify_now) ready_.notify_one();
   return Push::Taken;
-}
-
-// Caller holds mutex_. Start-time fair queueing over the keys: a key with few waiting requests is
-// served before the rest of one with many. See base/cpu/fair_order.h.
-void RequestQueue::insert(Level& level, Request* request) {
-  std::deque<Request*>& waiting = level.waiting;
-  if (waiting.empty() && !level.keys.empty()) {
-    level.keys.clear();
-    level.place = 0;
-  }
-  // Requests without a key that wait among themselves need no places.
-  if (ordered_ || (request->key == 0 && level.keys.empty())) {
-    request->key_start = 0;
-    waiting.push_back(request);
-    return;
-  }
-  double& next = level.keys[request->key];
-  request->key_start = std::max(next, level.place);
-  next = request->key_start + 1.0 / std::max(1u, request->key_weight);
-  const auto is_earlier = [](double place, const Request* other) {
-    return place < other->key_start;
-  };
-  waiting.insert(std::upper_bound(waiting.begin(), waiting.end(), request->key_start, is_earlier),
-                 request);
 }
 
 // Caller holds mutex_. Ends the policy's timeout of a request that its policy delays.
@@ -170,8 +171,7 @@ void RequestQueue::move_late(std::vector<Request*>& late) {
       earliest_ns_ = std::min(earliest_ns_, time_limit_of(*request));
       return false;
     };
-    std::erase_if(level.delayed, sift);
-    std::erase_if(level.waiting, sift);
+    level.remove_if(sift);
   }
   move_late_parked(now, late);
 }
@@ -213,8 +213,10 @@ void RequestQueue::hold() {
     unserved_ns_ = kNever;
     const uint64_t now = now_ns();
     for (Level& level : levels_) {
-      for (Request* request : level.waiting) begin_wait(request, now);
-      for (Request* request : level.delayed) begin_wait(request, now);
+      const auto begin = [&](Request* request) { begin_wait(request, now); };
+      level.waiting.for_each(begin);
+      std::ranges::for_each(level.returned, begin);
+      std::ranges::for_each(level.delayed, begin);
     }
   }
   ready_.notify_all();
@@ -244,7 +246,7 @@ bool RequestQueue::put_back(std::span<Request* const> requests) {
     const uint64_t now = now_ns();
     for (auto at = requests.rbegin(); at != requests.rend(); ++at) {
       Request* const request = *at;
-      level_for(*request).waiting.push_front(request);
+      level_for(*request).returned.push_back(request);
       ++size_;
       begin_wait(request, now);
       if (!is_timed(*request)) continue;
@@ -276,7 +278,7 @@ bool RequestQueue::unpark(const CacheKey& key) {
     const uint64_t now = held() ? now_ns() : 0;
     for (auto at = parked_.end(); at != first;) {
       Request* const request = *--at;
-      level_for(*request).waiting.push_front(request);
+      level_for(*request).returned.push_back(request);
       ++size_;
       if (held()) begin_wait(request, now);
     }
@@ -304,8 +306,7 @@ void RequestQueue::move_unserved(std::vector<Request*>& late) {
     return true;
   };
   for (Level& level : levels_) {
-    std::erase_if(level.delayed, sift);
-    std::erase_if(level.waiting, sift);
+    level.remove_if(sift);
   }
 }
 
@@ -380,15 +381,12 @@ size_t RequestQueue::take(std::span<Request*> out, uint64_t until_ns, std::vecto
   if (held() && !closed_) return 0;  // it was nudged
   size_t count = 0;
   for (Level& level : levels_) {
-    for (std::deque<Request*>* requests : {&level.waiting, &level.delayed}) {
-      while (count < out.size() && !requests->empty()) {
-        Request* request = requests->front();
-        requests->pop_front();
-        level.place = std::max(level.place, request->key_start);
-        --size_;
-        if (is_timed(*request)) --timed_;
-        out[count++] = request;
-      }
+    while (count < out.size()) {
+      Request* const request = level.pop();
+      if (request == nullptr) break;
+      --size_;
+      if (is_timed(*request)) --timed_;
+      out[count++] = request;
     }
   }
   return count;
@@ -406,8 +404,8 @@ bool RequestQueue::take_if_alone(Request* request) {
   std::lock_guard lock(mutex_);
   if (size_ != 1 || held()) return false;
   for (Level& level : levels_) {
-    if (level.waiting.empty() || level.waiting.front() != request || request->died) continue;
-    level.waiting.pop_front();
+    if (level.front() != request || request->died) continue;
+    level.pop();
     --size_;
     if (is_timed(*request)) --timed_;
     return true;
@@ -419,14 +417,10 @@ bool RequestQueue::remove(Request* request) {
   if (ordered_) return false;
   std::lock_guard lock(mutex_);
   for (Level& level : levels_) {
-    for (std::deque<Request*>* requests : {&level.waiting, &level.delayed}) {
-      const auto found = std::find(requests->begin(), requests->end(), request);
-      if (found == requests->end()) continue;
-      requests->erase(found);
-      --size_;
-      if (is_timed(*request)) --timed_;
-      return true;
-    }
+    if (!level.remove(request)) continue;
+    --size_;
+    if (is_timed(*request)) --timed_;
+    return true;
   }
   if (std::erase(parked_, request) == 0) return false;
   if (is_timed(*request)) --timed_;
@@ -449,10 +443,7 @@ uint64_t RequestQueue::next_expiry_ns() {
 std::vector<Request*> RequestQueue::take_all() {
   std::vector<Request*> all;
   for (Level& level : levels_) {
-    all.insert(all.end(), level.waiting.begin(), level.waiting.end());
-    all.insert(all.end(), level.delayed.begin(), level.delayed.end());
-    level.waiting.clear();
-    level.delayed.clear();
+    while (Request* const request = level.pop()) all.push_back(request);
   }
   all.insert(all.end(), parked_.begin(), parked_.end());
   parked_.clear();

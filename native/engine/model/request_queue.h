@@ -11,10 +11,10 @@
 #include <deque>
 #include <mutex>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "base/policies.h"
+#include "engine/request/fair_waiting.h"
 #include "engine/request/request.h"
 #include "engine/request/time_limit.h"
 
@@ -120,14 +120,21 @@ class RequestQueue {
   struct Level {
     const QueuePolicy* policy = nullptr;
     size_t requests_max = 0;
-    std::deque<Request*> waiting;
+    // Were taken and came back, before `waiting`: the last one is next. Their keys were charged.
+    std::vector<Request*> returned;
+    FairWaiting waiting;
     std::deque<Request*> delayed;  // past their timeout, run when nothing else waits at the level
-    // The shares of the keys that had requests since `waiting` was empty, and the place of the
-    // request that was taken last. A request costs 1, as the runs of one model take about as long.
-    std::unordered_map<uint32_t, double> keys;  // the earliest place of the key's next request
-    double place = 0;
+
+    Request* front();
+    Request* pop();
+    bool remove(Request* request);
+    template <typename Sift>
+    void remove_if(const Sift& sift) {
+      std::erase_if(delayed, sift);
+      std::erase_if(returned, sift);
+      waiting.remove_if(sift);
+    }
   };
-  void insert(Level& level, Request* request);
   std::vector<Request*> take_all();
   void move_late(std::vector<Request*>& late);
   bool timed_out(Level& level, Request* request, uint64_t now, std::vector<Request*>& late);

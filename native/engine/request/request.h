@@ -56,7 +56,6 @@ struct Request {
   SchedulePolicy schedule;
   uint32_t key = 0;                // its caller; requests of one wait in their order
   uint32_t key_weight = 100;       // the caller's weight
-  double key_start = 0;            // its place in the order of callers; set by the queue
   uint64_t deadline_ns = 0;        // now_ns() by which it must have begun; 0 = none
   uint64_t policy_timeout_ns = 0;  // the same, from the queue's policy
   // Down: its model's process did not return in time.

@@ -15,11 +15,13 @@
 
 namespace serval {
 
-// The flow that a connection is read as, and its part.
+// The flow that a connection is read as, and its part, with their weights.
 struct ReadFlow {
   uint32_t flow = 0;  // 0: no request has arrived
   uint32_t part = 0;
-  bool operator==(const ReadFlow&) const = default;
+  uint32_t weight = kTurnWeightDefault;
+  uint32_t part_weight = kTurnWeightDefault;
+  bool operator==(const ReadFlow& other) const { return flow == other.flow && part == other.part; }
 };
 
 class ReadingOrder {
@@ -34,6 +36,8 @@ class ReadingOrder {
   // How long flows count as sharing the thread after the latest change of the flow.
   static constexpr uint64_t kSharedNs = 10'000 * kNsPerMs;
   static constexpr size_t kBytesMin = 256;
+  // The parts of all flows together that are remembered.
+  static constexpr size_t kPartsMax = 4096;
   // The flow of requests that belong to none. They do not make the thread shared.
   static constexpr ReadFlow kOther{UINT32_MAX, 0};
 
@@ -42,18 +46,18 @@ class ReadingOrder {
 
   // A request arrived on the connection that is being read.
   void note(const FlowShare& share, uint64_t now_ns) {
-    const ReadFlow flow = share.flow == 0 ? kOther : ReadFlow{share.flow, share.part};
+    const ReadFlow flow = share.flow == 0
+                              ? kOther
+                              : ReadFlow{share.flow, share.part, share.weight, share.part_weight};
     if (flow == noted_) [[likely]]
       return;
     noted_ = flow;
     if (flow == latest_ || flow == kOther) return;
     if (latest_.flow != 0) shared_until_ns_ = now_ns + kSharedNs;
     latest_ = flow;
-    if (flows_.size() >= kFlowsMax) flows_.clear();
-    Flow& own = flows_[flow.flow];
-    own.turns.set_weight(share.weight);
-    if (own.parts.size() >= kFlowsMax) own.parts.clear();
-    own.parts[flow.part].set_weight(share.part_weight);
+    const auto [own, part] = entry_of(flow);
+    own->turns.set_weight(flow.weight);
+    part->set_weight(flow.part_weight);
   }
   // The flow that was noted since begin_reading(); its number is 0 if none was.
   ReadFlow noted() const { return noted_; }
@@ -71,10 +75,12 @@ class ReadingOrder {
   // The flow's connection was read for this long.
   void charge(ReadFlow flow, uint64_t ns) {
     const auto cost = static_cast<double>(ns);
-    Flow& own = flows_[flow.flow];
-    order_.begin(own.turns, cost);
-    own.order.begin(own.parts[flow.part], cost);
+    const auto [own, part] = entry_of(flow);
+    order_.begin(own->turns, cost);
+    own->order.begin(*part, cost);
   }
+  // Parts of all flows that are remembered.
+  size_t parts() const { return parts_; }
 
   // The bytes that a connection may read at a time, if each takes this long (0 = unknown).
   static size_t bytes_for(float byte_ns) {
@@ -84,15 +90,33 @@ class ReadingOrder {
   }
 
  private:
-  static constexpr size_t kFlowsMax = 4096;
   struct Flow {
     FairFlow turns;
     FairOrder order;  // of its parts
     std::unordered_map<uint32_t, FairFlow> parts;
   };
 
+  // The entries of the flow and its part, which are made. When there would be too many, all others
+  // are forgotten: they count as idle.
+  std::pair<Flow*, FairFlow*> entry_of(const ReadFlow& flow) {
+    Flow* own = &flows_[flow.flow];
+    const auto found = own->parts.find(flow.part);
+    if (found != own->parts.end()) return {own, &found->second};
+    if (parts_ >= kPartsMax) {
+      flows_.clear();
+      parts_ = 0;
+      own = &flows_[flow.flow];
+    }
+    ++parts_;
+    if (own->parts.empty()) own->turns.set_weight(flow.weight);
+    FairFlow& part = own->parts[flow.part];
+    part.set_weight(flow.part_weight);
+    return {own, &part};
+  }
+
   FairOrder order_;
   std::unordered_map<uint32_t, Flow> flows_;
+  size_t parts_ = 0;
   const FairFlow idle_;
   uint64_t shared_until_ns_ = 0;
   ReadFlow noted_, latest_;

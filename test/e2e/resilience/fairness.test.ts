@@ -3,6 +3,7 @@
 // answered before the flood's. The rate limiter: models that share a resource run one after the
 // other, and a reload may make it global.
 import assert from 'node:assert/strict';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { Client, credentials } from '@grpc/grpc-js';
@@ -21,7 +22,7 @@ import {
   v2Values,
 } from '../support/operating.js';
 import { until } from '../support/polling.js';
-import { exchange, RawConnection } from '../support/raw-http.js';
+import { exchange, RawConnection, requestBytes } from '../support/raw-http.js';
 import {
   DEADLINE_MS,
   runServal,
@@ -232,6 +233,33 @@ describe('a quiet key beside one that floods the same model', () => {
     await Promise.all(flood);
   });
 
+  it('does not charge a key for requests whose clients leave before they run', async () => {
+    const ABORTED = 100;
+    let answered = 0;
+    const flood = Array.from({ length: 2 * QUEUED }, async () => {
+      await ask('hot', 'slow');
+      answered += 1;
+    });
+    const waiting = (): Promise<number> =>
+      metric(server, 'nv_inference_pending_request_count', 'model="slow"');
+    await until('the flood in the queue', async () => (await waiting()) >= QUEUED);
+    const request = requestBytes('POST', '/v2/models/slow/infer', v2Body('x', [2]), [
+      'Authorization: Bearer key-quiet',
+    ]);
+    const leaving = await Promise.all(
+      Array.from({ length: ABORTED }, () => RawConnection.open(server.httpPort)),
+    );
+    await Promise.all(leaving.map((connection) => connection.write(request)));
+    await until('their requests in the queue', async () => (await waiting()) >= ABORTED);
+    for (const connection of leaving) connection.close();
+    await until('their requests to be gone', async () => (await waiting()) < 2 * QUEUED);
+    const before = answered;
+    assert.ok(before < QUEUED, `${before} of ${2 * QUEUED} were answered before it was sent`);
+    await ask('quiet', 'slow');
+    assert.ok(answered <= before + QUEUED / 4, `${answered - before} were answered before it`);
+    await Promise.all(flood);
+  });
+
   it('answers both while they share a listener', async () => {
     const flood = new Flood(() => ask('hot', 'half_plus_three'));
     for (let i = 0; i < QUIET_REQUESTS; i += 1) {
@@ -319,6 +347,35 @@ describe('the rate limiter', () => {
       });
       v2Values(await infer(server, 'first', v2Body('x', [1])));
       v2Values(await infer(server, 'second', v2Body('x', [1])));
+    } finally {
+      await server.stop();
+    }
+  });
+
+  it('lets the files of several models change whether their resource is global', async () => {
+    const own = folders.repository('polled', []);
+    const configOf = (global: boolean): string =>
+      `instance_group { count: 1 rate_limiter { resources { name: "R" global: ${global} count: 1 } } }\n`;
+    const both = ['first', 'second'];
+    for (const name of both) putDelayModel(own, name, 0, configOf(false));
+    const server = await startServer([
+      ...['--model-repository', own, '--model-control-mode=poll', '--repository-poll-secs=1'],
+      '--rate-limit=execution_count',
+    ]);
+    const isReady = async (name: string): Promise<boolean> =>
+      (await exchange(server.httpPort, 'GET', `/v2/models/${name}/ready`)).status === 200;
+    try {
+      for (const name of both) assert.ok(await isReady(name), name);
+      // The steps of docs/guides/fairness.md.
+      for (const name of both) rmSync(join(own, name), { recursive: true });
+      await until('both to be unloaded', async () =>
+        (await Promise.all(both.map(isReady))).every((ready) => !ready),
+      );
+      for (const name of both) putDelayModel(own, name, 0, configOf(true));
+      await until('both to be loaded', async () =>
+        (await Promise.all(both.map(isReady))).every((ready) => ready),
+      );
+      for (const name of both) v2Values(await infer(server, name, v2Body('x', [1])));
     } finally {
       await server.stop();
     }

@@ -208,6 +208,36 @@ TEST(ReadingOrder, SharesAModelsTimeByTheWeightsOfItsKeys) {
   EXPECT_NEAR(counts[2], 400, 2);
 }
 
+TEST(ReadingOrder, RemembersABoundedNumberOfKeysOfAllModels) {
+  ReadingOrder order;
+  constexpr uint32_t kFlows = 200, kParts = 200;
+  for (uint32_t flow = 1; flow <= kFlows; ++flow) {
+    for (uint32_t part = 0; part < kParts; ++part) {
+      order.note({.flow = flow, .part = part}, 1);
+      order.begin_reading();
+    }
+  }
+  EXPECT_LE(order.parts(), ReadingOrder::kPartsMax);
+}
+
+TEST(ReadingOrder, KeepsWeightsOfConnectionsWhenItForgetsTheirKeys) {
+  ReadingOrder order;
+  order.note({.flow = 1, .part = 1, .part_weight = 300}, 1);
+  const ReadFlow heavy = order.noted();
+  order.note({.flow = 1, .part = 2}, 1);
+  const ReadFlow light = order.noted();
+  for (uint32_t part = 3; part <= ReadingOrder::kPartsMax + 3; ++part) {
+    order.note({.flow = 2, .part = part}, 1);
+  }
+  int counts = 0;
+  for (int turn = 0; turn < 400; ++turn) {
+    const bool is_heavy = order.start_of(heavy) < order.start_of(light);
+    order.charge(is_heavy ? heavy : light, 100);
+    counts += is_heavy ? 1 : 0;
+  }
+  EXPECT_NEAR(counts, 300, 2);
+}
+
 TEST_F(ReadOrder, ReturnsToTheKernelsOrderWhenTheOtherModelIsNotUsedAnyMore) {
   for (const auto& client : hot_) client->call("/hot");
   quiet_->call("/quiet");

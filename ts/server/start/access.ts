@@ -31,6 +31,8 @@ export class ServerAccess {
   #policy: Policy;
   /** Numbers of keys by name: a key keeps its number, and its counts, when the file changes. */
   readonly #numbers = new Map<string, number>();
+  /** Numbers given so far. None is given again: requests of a key that is gone may still run. */
+  #numbered = 0;
   #publish: PublishCallers = () => undefined;
 
   /** Errors: InvalidArgument: the key file. */
@@ -43,7 +45,7 @@ export class ServerAccess {
         void this.#changed(keys, problem);
       this.#file = new KeyFile({ path, changed });
     }
-    this.#policy = policyOf(config, this.#file && this.#numbered(this.#file.keys));
+    this.#policy = policyOf(config, this.#file && this.#withNumbers(this.#file.keys));
   }
 
   get policy(): Policy {
@@ -78,7 +80,7 @@ export class ServerAccess {
       return;
     }
     const before = callersOf(this.#policy.keys ?? []);
-    const policy = policyOf(this.#config, this.#numbered(keys));
+    const policy = policyOf(this.#config, this.#withNumbers(keys));
     const callers = callersOf(policy.keys ?? []);
     // Until every listener has the new keys, the engine knows the old ones too.
     const known = new Set(callers.map(({ number }) => number));
@@ -90,12 +92,17 @@ export class ServerAccess {
     else this.#logger.warn('API keys reloaded: the file contains none');
   }
 
-  #numbered(keys: readonly ApiKey[]): readonly ApiKey[] {
+  /** The keys with their numbers; those of other keys are forgotten. */
+  #withNumbers(keys: readonly ApiKey[]): readonly ApiKey[] {
+    const names = new Set(keys.map(({ name }) => name));
+    for (const name of this.#numbers.keys()) {
+      if (!names.has(name)) this.#numbers.delete(name);
+    }
     return keys.map((key) => {
       // A single key shares the models with nobody.
       const isPlain = key.limits === undefined && key.models === undefined;
       if (isPlain && keys.length === 1 && !this.#numbers.has(key.name)) return key;
-      const caller = this.#numbers.get(key.name) ?? this.#numbers.size + 1;
+      const caller = this.#numbers.get(key.name) ?? ++this.#numbered;
       this.#numbers.set(key.name, caller);
       return { ...key, caller };
     });

@@ -74,6 +74,81 @@ TEST(RequestQueue, ServesKeysByTheirWeights) {
   EXPECT_EQ(order.size(), 16u);
 }
 
+// Takes requests one at a time until `wanted` is taken. Returns how many were taken before it.
+size_t taken_before(RequestQueue& queue, const Request& wanted) {
+  std::vector<Request*> late;
+  Request* one = nullptr;
+  size_t count = 0;
+  for (; queue.take({&one, 1}, 0, late) == 1; ++count) {
+    if (one == &wanted) return count;
+  }
+  ADD_FAILURE() << "the request did not wait";
+  return count;
+}
+
+void push_all(RequestQueue& queue, std::span<Request> requests, uint32_t key) {
+  for (Request& request : requests) {
+    request.key = key;
+    ASSERT_EQ(queue.push(&request), RequestQueue::Push::Taken);
+  }
+}
+
+TEST(RequestQueue, ServesAKeysFirstRequestBeforeTheRestOfThoseWithoutAKey) {
+  RequestQueue queue{QueueSettings()};
+  std::array<Request, 51> requests;
+  const std::span<Request> all(requests);
+  push_all(queue, all.first(50), 0);
+  EXPECT_EQ(taken_before(queue, requests[0]), 0u);  // runs
+  push_all(queue, all.last(1), 7);
+  EXPECT_EQ(taken_before(queue, requests[50]), 0u);
+  EXPECT_EQ(taken_before(queue, requests[49]), 48u) << "in the order of arrival";
+}
+
+TEST(RequestQueue, RequestsThatEndUnservedCostTheirKeyNothing) {
+  RequestQueue queue{QueueSettings()};
+  std::array<Request, 200> others;
+  push_all(queue, others, 2);
+  std::array<Request, 90> ended;
+  const std::span<Request> all(ended);
+  push_all(queue, all.first(30), 1);
+  for (Request& request : all.first(30)) EXPECT_TRUE(queue.remove(&request));
+  for (Request& request : all.subspan(30, 30)) request.deadline_ns = now_ns();
+  push_all(queue, all.subspan(30, 30), 1);
+  std::vector<Request*> late;
+  queue.expire(late);
+  EXPECT_EQ(late.size(), 30u);
+  push_all(queue, all.last(30), 1);
+  for (Request& request : all.last(30)) request.cancel.cancel(EndCause::ClientLeft);
+  Request served;
+  push_all(queue, {&served, 1}, 1);
+  // The cancelled requests are answered, and one of the other key may run.
+  EXPECT_LE(taken_before(queue, served), 31u);
+  EXPECT_EQ(queue.size(), 199u);
+}
+
+TEST(RequestQueue, RequestsThatComeBackAreNextAndCostNothingMore) {
+  RequestQueue queue{QueueSettings()};
+  std::array<Request, 100> first, second;
+  push_all(queue, first, 1);
+  push_all(queue, std::span(second).first(1), 2);
+  EXPECT_EQ(taken_before(queue, first[99]), 100u);
+  push_all(queue, std::span(second).subspan(1), 2);
+  const std::array<Request*, 2> back = {&first[98], &first[99]};
+  ASSERT_TRUE(queue.put_back(back));
+  EXPECT_EQ(taken_before(queue, first[98]), 0u);
+  EXPECT_EQ(taken_before(queue, first[99]), 0u);
+  EXPECT_EQ(taken_before(queue, second[1]), 0u);
+  Request parked, other;
+  parked.key = 1;
+  parked.equal_key = CacheKey{};
+  ASSERT_TRUE(queue.park(&parked));
+  ASSERT_TRUE(queue.unpark(CacheKey{}));
+  push_all(queue, {&other, 1}, 9);
+  EXPECT_EQ(taken_before(queue, parked), 0u);
+  EXPECT_EQ(taken_before(queue, other), 0u);
+  EXPECT_EQ(taken_before(queue, second[99]), 97u);
+}
+
 TEST(RequestQueue, KeepsTheOrderOfRequestsOfOneKey) {
   RequestQueue queue(three_levels());
   std::array<Request, 6> requests;
