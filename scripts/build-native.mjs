@@ -12,8 +12,8 @@ import { fileURLToPath } from 'node:url';
 import { beginBuild } from './packaging/record/built.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-// The builds of record/built.mjs -> the folder, what cmake-js gets besides, and the target: that for
-// older CPUs is the addon alone, because libserval.so has one variant.
+// The builds of record/built.mjs -> the folder, what cmake-js gets besides, and the target: for
+// older CPUs the addon alone, because libserval.so has one variant.
 const BUILDS = {
   native: { work: join(root, 'build', 'addon'), options: [], target: 'all' },
   baseline: {
