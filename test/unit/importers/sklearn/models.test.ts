@@ -9,7 +9,7 @@ import { archiveIn, zipOf } from '../plan/archive/archives.js';
 import { runPlan } from '../plan/run-plan.js';
 import { tempFolder } from '../../temp-folder.js';
 import { type Json, json, list, logistic, node, npyOf, object, objects, treeOf } from './files.js';
-import { dict, pipeline, SkopsWriter } from './files.js';
+import { pipeline, SkopsWriter } from './files.js';
 
 async function planOf(writer: SkopsWriter, root: Json): Promise<Plan> {
   return (await importSklearnParts('m.skops', writer.file(root))).plan;
