@@ -75,23 +75,39 @@ test('logarithms are -infinity at their pole, as in NumPy', async () => {
   assert.deepEqual(columns['transform'], [[-Infinity], [0]]);
 });
 
+/** The count of features that SelectFromModel keeps. */
+async function kept(
+  name: string,
+  coefficients: readonly number[],
+  more: (w: SkopsWriter) => Json,
+): Promise<number | undefined> {
+  const writer = new SkopsWriter();
+  const estimator = object(name, { coef_: writer.reals(coefficients), ...more(writer) });
+  const root = object('SelectFromModel', {
+    ...{ estimator_: estimator, importance_getter: json('auto'), norm_order: json(1) },
+    ...{ threshold: json(null), max_features: json(null) },
+    n_features_in_: json(coefficients.length),
+  });
+  const { plan } = await importSklearnParts('m.skops', writer.file(root));
+  const given = plan.fields.map((field) => [field.name, { type: 'double', values: [1] }] as const);
+  const { columns } = runPlan(plan, Object.fromEntries(given));
+  return (columns['transform'] as readonly (readonly number[])[])[0]?.length;
+}
+
+test('SelectFromModel sums a mean in the order of NumPy', async () => {
+  // Added one after the other, these have a mean above all of them.
+  for (const [value, count] of [
+    [0.7, 10],
+    [0.3, 100],
+    [0.1, 300],
+    [0.7, 1000],
+  ] as const) {
+    const coefficients = new Array<number>(count).fill(value);
+    assert.equal(await kept('Ridge', coefficients, () => ({})), count, `${count} of ${value}`);
+  }
+});
+
 test('SelectFromModel has the least threshold by the rules of the release', async () => {
-  const kept = async (name: string, version: string, more: (w: SkopsWriter) => Json) => {
-    const writer = new SkopsWriter();
-    const estimator = object(name, {
-      coef_: writer.reals([0.1, 1]),
-      _sklearn_version: json(version),
-      ...more(writer),
-    });
-    const root = object('SelectFromModel', {
-      ...{ estimator_: estimator, importance_getter: json('auto'), norm_order: json(1) },
-      ...{ threshold: json(null), max_features: json(null), n_features_in_: json(2) },
-    });
-    const { plan } = await importSklearnParts('m.skops', writer.file(root));
-    const values = { type: 'double', values: [1] } as const;
-    const { columns } = runPlan(plan, { x0: values, x1: values });
-    return (columns['transform'] as readonly (readonly number[])[])[0]?.length;
-  };
   const one = (name: string) => (): Json => ({ [name]: json(1) });
   const ratios = (...values: readonly number[]) => {
     return (w: SkopsWriter): Json => ({ l1_ratio_: w.reals(values) });
@@ -113,6 +129,7 @@ test('SelectFromModel has the least threshold by the rules of the release', asyn
     ['MultiTaskElasticNet', '1.7.2', one('l1_ratio'), 1],
   ] as const;
   for (const [name, version, more, expected] of cases) {
-    assert.equal(await kept(name, version, more), expected, `${name} ${version}`);
+    const stated = (w: SkopsWriter): Json => ({ _sklearn_version: json(version), ...more(w) });
+    assert.equal(await kept(name, [0.1, 1], stated), expected, `${name} ${version}`);
   }
 });
