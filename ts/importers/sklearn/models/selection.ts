@@ -66,6 +66,7 @@ function norms(coef: Item, width: number, norm: number): Float64Array {
   return Float64Array.from({ length: width }, (_, feature) => {
     const own = reals.filter((_value, i) => i % width === feature).map(Math.abs);
     if (norm === Number.POSITIVE_INFINITY) return own.reduce((a, b) => Math.max(a, b), 0);
+    if (norm === 2) return Math.sqrt(own.reduce((total, each) => total + each * each, 0));
     const sum = own.reduce((total, each) => total + (norm === 1 ? each : each ** norm), 0);
     return norm === 1 ? sum : sum ** (1 / norm);
   });
