@@ -234,6 +234,8 @@ export const SKLEARN_BYTES_MAX = 2_147_483_647;
 export const SKLEARN_SCHEMA_BYTES_MAX = 268_435_456;
 /** Columns between the steps of such a model. */
 export const SKLEARN_COLUMNS_MAX = 1_048_576;
+/** Coefficients of a support vector classifier: pairs * (vectors + 2 * classes). */
+export const SKLEARN_MACHINE_CELLS_MAX = 134_217_728;
 /** Features of a booster: each is a field, and a request's tensors name at most this number. */
 export const BOOSTER_FEATURES_MAX = 16_384;
 /** A tabular model's schema file. */

@@ -90,3 +90,33 @@ export const logistic = (writer: SkopsWriter, more: Json = {}): Json =>
     _sklearn_version: json('1.9.1'),
     ...more,
   });
+
+/** A tree of one split: value <= 0.5 goes left. */
+export function treeOf(writer: SkopsWriter, children: readonly number[]): Json {
+  const fields =
+    "[('left_child', '<i8'), ('right_child', '<i8'), ('feature', '<i8'), ('threshold', '<f8'), " +
+    "('weighted_n_node_samples', '<f8'), ('missing_go_to_left', '|u1'), ('', '|V7')]";
+  const nodes = Buffer.alloc(48 * 3);
+  [0, 1, 2].forEach((row) => {
+    const isRoot = row === 0;
+    nodes.writeBigInt64LE(BigInt(isRoot ? (children[0] ?? 0) : -1), 48 * row);
+    nodes.writeBigInt64LE(BigInt(isRoot ? (children[1] ?? 0) : -1), 48 * row + 8);
+    nodes.writeDoubleLE(0.5, 48 * row + 24);
+    nodes.writeDoubleLE(1, 48 * row + 32);
+    nodes.writeUInt8(1, 48 * row + 40);
+  });
+  const tree = {
+    ...node('Tree', 'sklearn.tree._tree', 'TreeNode'),
+    __reduce__: { args: list() },
+    content: dict({
+      nodes: writer.array(npyOf(fields, [3], nodes)),
+      values: writer.reals([0, 1, 2], [3, 1, 1]),
+    }),
+  };
+  return object('DecisionTreeRegressor', {
+    criterion: json('squared_error'),
+    n_features_in_: json(1),
+    n_outputs_: json(1),
+    tree_: tree,
+  });
+}

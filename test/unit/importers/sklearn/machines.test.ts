@@ -4,7 +4,17 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { importSklearnParts } from '../../../../ts/importers/sklearn/index.js';
 import { runPlan } from '../plan/run-plan.js';
-import { dict, type Json, json, list, logistic, object, objects, SkopsWriter } from './files.js';
+import {
+  dict,
+  type Json,
+  json,
+  list,
+  logistic,
+  object,
+  objects,
+  SkopsWriter,
+  treeOf,
+} from './files.js';
 
 type Attributes = (writer: SkopsWriter) => Json;
 
@@ -92,6 +102,27 @@ test('a kernel machine', async () => {
   assert.deepEqual(columns['predict'], ['no', 'yes', 'yes']);
 });
 
+test('machines of too many classes are refused before their pairs are made', async () => {
+  const classes = 4000;
+  const pairs = (classes * (classes - 1)) / 2;
+  const many = (intercepts: number): Attributes => {
+    const counts = Array.from({ length: classes }, (_, k) => (k === 0 ? 1 : 0));
+    return (w) =>
+      machine(w, {
+        classes_: w.integers([...counts.keys()]),
+        support_vectors_: w.reals([0, 0], [1, 2]),
+        _n_support: w.integers(counts),
+        _dual_coef_: w.reals(
+          Array.from({ length: classes - 1 }, () => 1),
+          [classes - 1, 1],
+        ),
+        _intercept_: w.reals(Array.from({ length: intercepts }, () => 0)),
+      });
+  };
+  await refused('SVC', many(3), /_intercept_: .*\[7998000\], got \[3\]/);
+  await refused('SVC', many(pairs), /4000 classes with 1 support vectors are not supported/);
+});
+
 test('machines whose parts do not fit each other', async () => {
   const of = (more: Attributes, why: RegExp): Promise<void> =>
     refused('SVC', (writer) => machine(writer, more(writer)), why);
@@ -146,6 +177,50 @@ test('neighbors whose parts do not fit each other', async () => {
   await of(() => ({ weights: object('f', {}) }), /weights: a function is not supported/);
   const classes: Attributes = (w) => near(w, { classes_: pair, _y: w.integers([0, 1, 2]) });
   await refused('KNeighborsClassifier', classes, /_y\[2\]: expected a class from 0 to 1, got 2/);
+});
+
+const voters = (w: SkopsWriter, more: Json): Json => ({
+  estimators_: list(logistic(w), logistic(w)),
+  classes_: pair,
+  voting: json('soft'),
+  ...more,
+});
+
+test('weights of votes that do not fit the members', async () => {
+  const member = (estimator: string): Json => list(json('a'), json(estimator));
+  const of = (more: Attributes, why: RegExp): Promise<void> =>
+    refused('VotingClassifier', (w) => voters(w, more(w)), why);
+  const all = list(member('drop'), member('x'), member('y'));
+  await of((w) => ({ weights: w.reals([1, -1]) }), /weights: expected a sum other than 0/);
+  await of((w) => ({ estimators: all, weights: w.reals([1]) }), /expected 3 weights, got 1/);
+  await of(
+    (w) => ({ estimators: list(member('x')), weights: w.reals([1]) }),
+    /weights: expected weights of 2 members, got 1/,
+  );
+});
+
+test('hard votes have weights of any sum', async () => {
+  const { plan } = await load('VotingClassifier', (w) =>
+    voters(w, { voting: json('hard'), weights: w.reals([1, -1]) }),
+  );
+  const rows = { type: 'double', values: [1] } as const;
+  const { columns } = runPlan(plan, { x0: rows, x1: rows }, { outputs: ['predict'] });
+  // Both vote for the second class: 0 and 1 - 1.
+  assert.deepEqual(columns['predict'], ['no']);
+});
+
+test('AdaBoost refuses missing values that its trees would accept', async () => {
+  const boosted = (w: SkopsWriter): Json => ({
+    n_features_in_: json(1),
+    estimators_: list(treeOf(w, [1, 2])),
+    estimator_weights_: w.reals([1]),
+  });
+  const { plan } = await load('AdaBoostRegressor', boosted);
+  const given = (value: number): Parameters<typeof runPlan>[1] => ({
+    x0: { type: 'double', values: [value] },
+  });
+  assert.deepEqual(runPlan(plan, given(1), {}).columns['predict'], [2]);
+  assert.throws(() => runPlan(plan, given(Number.NaN), {}), /NaN|missing/);
 });
 
 test('ensembles whose parts do not fit each other', async () => {

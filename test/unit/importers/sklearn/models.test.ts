@@ -8,8 +8,8 @@ import { importSklearn, importSklearnParts } from '../../../../ts/importers/skle
 import { archiveIn, zipOf } from '../plan/archive/archives.js';
 import { runPlan } from '../plan/run-plan.js';
 import { tempFolder } from '../../temp-folder.js';
-import { type Json, json, list, logistic, node, npyOf, object, objects } from './files.js';
-import { dict, pipeline, SkopsWriter } from './files.js';
+import { type Json, json, list, logistic, node, npyOf, object, objects, treeOf } from './files.js';
+import { pipeline, SkopsWriter } from './files.js';
 
 async function planOf(writer: SkopsWriter, root: Json): Promise<Plan> {
   return (await importSklearnParts('m.skops', writer.file(root))).plan;
@@ -141,36 +141,6 @@ test('broken and hostile files are refused with their place', async () => {
   await refused(schema('{"protocol": 9}'), /expected protocol 0 to 2, got 9/);
   await refused(schema('{"protocol": 2}'), /__class__: expected a name/);
 });
-
-/** A tree of one split: value <= 0.5 goes left. */
-function treeOf(writer: SkopsWriter, children: readonly number[]): Json {
-  const fields =
-    "[('left_child', '<i8'), ('right_child', '<i8'), ('feature', '<i8'), ('threshold', '<f8'), " +
-    "('weighted_n_node_samples', '<f8'), ('missing_go_to_left', '|u1'), ('', '|V7')]";
-  const nodes = Buffer.alloc(48 * 3);
-  [0, 1, 2].forEach((row) => {
-    const isRoot = row === 0;
-    nodes.writeBigInt64LE(BigInt(isRoot ? (children[0] ?? 0) : -1), 48 * row);
-    nodes.writeBigInt64LE(BigInt(isRoot ? (children[1] ?? 0) : -1), 48 * row + 8);
-    nodes.writeDoubleLE(0.5, 48 * row + 24);
-    nodes.writeDoubleLE(1, 48 * row + 32);
-    nodes.writeUInt8(1, 48 * row + 40);
-  });
-  const tree = {
-    ...node('Tree', 'sklearn.tree._tree', 'TreeNode'),
-    __reduce__: { args: list() },
-    content: dict({
-      nodes: writer.array(npyOf(fields, [3], nodes)),
-      values: writer.reals([0, 1, 2], [3, 1, 1]),
-    }),
-  };
-  return object('DecisionTreeRegressor', {
-    criterion: json('squared_error'),
-    n_features_in_: json(1),
-    n_outputs_: json(1),
-    tree_: tree,
-  });
-}
 
 test('a tree compares floats, and sends missing values where the node says', async () => {
   const writer = new SkopsWriter();

@@ -74,3 +74,62 @@ test('logarithms are -infinity at their pole, as in NumPy', async () => {
   const { columns } = runPlan(plan, { x0: { type: 'double', values: [-1, 0] } });
   assert.deepEqual(columns['transform'], [[-Infinity], [0]]);
 });
+
+/** The count of features that SelectFromModel keeps. */
+async function kept(
+  name: string,
+  coefficients: readonly number[],
+  more: (w: SkopsWriter) => Json,
+): Promise<number | undefined> {
+  const writer = new SkopsWriter();
+  const estimator = object(name, { coef_: writer.reals(coefficients), ...more(writer) });
+  const root = object('SelectFromModel', {
+    ...{ estimator_: estimator, importance_getter: json('auto'), norm_order: json(1) },
+    ...{ threshold: json(null), max_features: json(null) },
+    n_features_in_: json(coefficients.length),
+  });
+  const { plan } = await importSklearnParts('m.skops', writer.file(root));
+  const given = plan.fields.map((field) => [field.name, { type: 'double', values: [1] }] as const);
+  const { columns } = runPlan(plan, Object.fromEntries(given));
+  return (columns['transform'] as readonly (readonly number[])[])[0]?.length;
+}
+
+test('SelectFromModel sums a mean in the order of NumPy', async () => {
+  // Added one after the other, these have a mean above all of them.
+  for (const [value, count] of [
+    [0.7, 10],
+    [0.3, 100],
+    [0.1, 300],
+    [0.7, 1000],
+  ] as const) {
+    const coefficients = new Array<number>(count).fill(value);
+    assert.equal(await kept('Ridge', coefficients, () => ({})), count, `${count} of ${value}`);
+  }
+});
+
+test('SelectFromModel has the least threshold by the rules of the release', async () => {
+  const one = (name: string) => (): Json => ({ [name]: json(1) });
+  const ratios = (...values: readonly number[]) => {
+    return (w: SkopsWriter): Json => ({ l1_ratio_: w.reals(values) });
+  };
+  const cases = [
+    ['LogisticRegressionCV', '1.9.1', ratios(1, 1, 1), 2],
+    ['LogisticRegressionCV', '1.8.0', one('l1_ratio_'), 2],
+    ['LogisticRegressionCV', '1.9.1', ratios(1, 0.5, 1), 1],
+    ['LogisticRegressionCV', '1.9.1', one('l1_ratio'), 1],
+    ['LogisticRegressionCV', '1.7.2', ratios(1, 1, 1), 1],
+    ['LogisticRegressionCV', '1.5.2', (): Json => ({ penalty: json('l1') }), 2],
+    ['LogisticRegression', '1.9.1', one('l1_ratio'), 2],
+    ['LogisticRegression', '1.7.2', one('l1_ratio'), 1],
+    ['ElasticNet', '1.9.1', one('l1_ratio'), 2],
+    ['ElasticNet', '1.6.1', one('l1_ratio'), 2],
+    ['ElasticNetCV', '1.9.1', one('l1_ratio_'), 2],
+    ['ElasticNetCV', '1.9.1', one('l1_ratio'), 1],
+    ['MultiTaskElasticNet', '1.6.1', one('l1_ratio'), 2],
+    ['MultiTaskElasticNet', '1.7.2', one('l1_ratio'), 1],
+  ] as const;
+  for (const [name, version, more, expected] of cases) {
+    const stated = (w: SkopsWriter): Json => ({ _sklearn_version: json(version), ...more(w) });
+    assert.equal(await kept(name, [0.1, 1], stated), expected, `${name} ${version}`);
+  }
+});

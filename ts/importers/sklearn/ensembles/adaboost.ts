@@ -2,8 +2,8 @@
 // thread; pure. Source: scikit-learn's ensemble/_weight_boosting.py.
 import { call, type Column, columnRef, constant, type Expression } from '../../plan/builder.js';
 import { linearScores } from '../../plan/ops/linear.js';
-import type { Frame } from '../frame/frame.js';
-import { severalClasses } from '../frame/labels.js';
+import { elementsOf, type Frame, vectorOf } from '../frame/frame.js';
+import { type Labels, labelsOf, severalClasses } from '../frame/labels.js';
 import {
   assembled,
   derived,
@@ -18,6 +18,11 @@ import { treeArrays } from '../models/nodes.js';
 import { addTrees, checked, treeFeatures } from '../models/trees.js';
 import { isClass, memberPlace, membersOf } from './members.js';
 
+/** The features without missing values, which scikit-learn refuses whatever the members are. */
+function complete({ lowering, place }: Step, frame: Frame): Frame {
+  return elementsOf(vectorOf(lowering, frame, 'refuse', place), frame.length);
+}
+
 /** The weights of the members, and the sum of all that are stored. */
 function weightsOf({ item }: Step, count: number): { readonly own: Float64Array; total: number } {
   const stored = item.get('estimator_weights_');
@@ -29,11 +34,13 @@ function weightsOf({ item }: Step, count: number): { readonly own: Float64Array;
 }
 
 /** By class of a member: its number among the ensemble's. */
-function classesIn(member: Item, classes: readonly unknown[]): readonly number[] {
-  const own = member.get('classes_');
-  const { values } = own.array();
+function classesIn(
+  member: Item,
+  { values }: Labels,
+  classes: readonly unknown[],
+): readonly number[] {
   const found = values.map((value) => classes.indexOf(value));
-  if (found.includes(-1)) throw own.bad('expected classes of the ensemble');
+  if (found.includes(-1)) throw member.bad('classes_: expected classes of the ensemble');
   return found;
 }
 
@@ -99,7 +106,7 @@ function treeVotes(
 ): Column {
   const width = classes.length;
   const trees = members.map((member, i) => {
-    const known = classesIn(member, classes);
+    const known = classesIn(member, labelsOf(member.get('classes_')), classes);
     const tree = checked(member.get('tree_'), 1, known.length);
     return treeArrays(tree, (values, node, k) => {
       let best = 0;
@@ -124,12 +131,13 @@ function votes(
   const { lowering, place } = step;
   const { builder } = lowering;
   const width = classes.length;
+  const known = complete(step, frame);
   const predicted = members.flatMap((member, i) => {
-    const result = lowering.lower(member, frame, memberPlace(step, i));
+    const result = lowering.lower(member, known, memberPlace(step, i));
     if (result.role !== 'classifier') throw member.bad('expected a classifier');
-    const known = classesIn(member, classes);
+    const own = classesIn(member, result.classes, classes);
     return classes.map((_, k) =>
-      derived(builder, 'vote', isClass(result.index, known.indexOf(k)), place),
+      derived(builder, 'vote', isClass(result.index, own.indexOf(k)), place),
     );
   });
   const features = assembled(builder, predicted, place);
@@ -154,8 +162,9 @@ export function adaBoostRegressor(step: Step, frame: Frame): Estimated {
   const { builder } = lowering;
   const members = membersOf(step);
   const { own } = weightsOf(step, members.length);
+  const known = complete(step, frame);
   const values = members.map((member, i) => {
-    const result = lowering.lower(member, frame, memberPlace(step, i));
+    const result = lowering.lower(member, known, memberPlace(step, i));
     if (result.role === 'regressor' && result.values.size === 1) return result.values.column;
     throw member.bad('expected a regressor of one output');
   });

@@ -2,7 +2,7 @@
 // Importer's worker thread; pure. Source: scikit-learn's ensemble/_bagging.py.
 import { type Column, columnRef, constant, type Expression } from '../../plan/builder.js';
 import type { Frame } from '../frame/frame.js';
-import { severalClasses } from '../frame/labels.js';
+import { type Labels, labelsOf, severalClasses } from '../frame/labels.js';
 import { assembled, elementOf, greatestIndex } from '../frame/scores.js';
 import type { Classified, Estimated, Scores, Step } from '../frame/step.js';
 import type { Item } from '../read/item.js';
@@ -55,13 +55,12 @@ function bagged({ item, features }: Member, made: TreeArrays): TreeArrays {
 }
 
 /** By class of a member: its number among the ensemble's. Members' classes are such numbers. */
-function classesIn(item: Item, count: number): readonly number[] {
-  const classes = item.get('classes_');
-  const { reals, shape } = classes.shapedReals([-1]);
-  if (shape[0] === count) return Array.from(reals, (_, k) => k);
-  const wrong = reals.find((each) => !(Number.isInteger(each) && each >= 0 && each < count));
-  if (wrong !== undefined) throw classes.bad(`expected numbers of ${count} classes, got ${wrong}`);
-  return Array.from(reals);
+function classesIn(item: Item, { values }: Labels, count: number): readonly number[] {
+  if (values.length === count) return values.map((_, k) => k);
+  const numbers = values.map(Number);
+  const wrong = numbers.findIndex((each) => !(Number.isInteger(each) && each >= 0 && each < count));
+  if (wrong < 0) return numbers;
+  throw item.bad(`classes_: expected numbers of ${count} classes, got ${String(values[wrong])}`);
 }
 
 export function baggingClassifier(step: Step, frame: Frame): Classified {
@@ -72,7 +71,7 @@ export function baggingClassifier(step: Step, frame: Frame): Classified {
   const members = baggedOf(step, frame);
   if (isTrees(members)) {
     const trees = members.map((member) => {
-      const known = classesIn(member.item, width);
+      const known = classesIn(member.item, labelsOf(member.item.get('classes_')), width);
       const tree = checked(member.item.get('tree_'), 1, known.length);
       const places = classesAt(known, width);
       return bagged(
@@ -94,7 +93,8 @@ export function baggingClassifier(step: Step, frame: Frame): Classified {
     const part = member.features.map((each) => frame[each] as Frame[number]);
     const result = lowering.lower(member.item, part, memberPlace(step, i));
     if (result.role !== 'classifier') throw member.item.bad('expected a classifier');
-    return { result, places: classesAt(classesIn(member.item, width), width) };
+    const known = classesIn(member.item, result.classes, width);
+    return { result, places: classesAt(known, width) };
   });
   const means = classes.values.map((_, k) => {
     const values = shares.flatMap(({ result: { probability, index }, places }) => {

@@ -1,5 +1,6 @@
 // Support vector machines with kernels. Importer's worker thread; pure. Source: scikit-learn's
 // svm/_base.py, svm/src/libsvm/svm.cpp, utils/multiclass.py (_ovr_decision_function).
+import { SKLEARN_MACHINE_CELLS_MAX } from '../../../base/limits.js';
 import { call, type Column, columnRef, constant } from '../../plan/builder.js';
 import type { SvmKernel } from '../../plan/generated/stages.js';
 import { linearScores } from '../../plan/ops/linear.js';
@@ -77,8 +78,15 @@ function pairValues(step: Step, frame: Frame, classes: number): Column {
     throw support.bad(`expected counts of ${count} support vectors, got ${total}`);
   }
   const dual = item.get('_dual_coef_').reals([classes - 1, count]);
+  const intercepts = item.get('_intercept_').reals([(classes * (classes - 1)) / 2]);
+  const cells = intercepts.length * (count + 2 * classes);
+  if (cells > SKLEARN_MACHINE_CELLS_MAX) {
+    throw item.bad(
+      `${classes} classes with ${count} support vectors are not supported: expected at most ` +
+        `${SKLEARN_MACHINE_CELLS_MAX} coefficients, pairs * (vectors + 2 * classes), got ${cells}`,
+    );
+  }
   const pairs = pairsOf(classes);
-  const intercepts = item.get('_intercept_').reals([pairs.length]);
   const starts = counts.map((_, k) => counts.subarray(0, k).reduce((sum, each) => sum + each, 0));
   const coefficients = new Float64Array(pairs.length * count);
   for (const [at, [i, j]] of pairs.entries()) {
@@ -110,13 +118,9 @@ function votesOf(
   // 1: the first class has won; or, of mirrored values, the second.
   let input = values;
   if (isZeroFirst) {
-    const coefficients = new Float64Array(pairs.length * pairs.length);
-    pairs.forEach((_, at) => {
-      coefficients[at * pairs.length + at] = -1;
-    });
     input = builder.column('mirrored values', 'vector');
-    const intercepts = new Float64Array(pairs.length);
-    linearScores(builder, { features: values, scores: input, coefficients, intercepts }, place);
+    const attributes = { scale: new Float64Array(pairs.length).fill(-1), clamp: false };
+    builder.stage('scale', [values], [input], attributes, place);
   }
   binarizer(builder, { input, output: won, threshold: 0, missingIsZero: false }, place);
   const sign = isZeroFirst ? -1 : 1;

@@ -4,12 +4,15 @@
 import type { Frame } from '../frame/frame.js';
 import type { Step, Transformed } from '../frame/step.js';
 import type { Item } from '../read/item.js';
+import { isSince } from './trees.js';
 
 const TREE = /^(DecisionTree|ExtraTree)(Classifier|Regressor)$/;
 const FOREST = /^(RandomForest|ExtraTrees)(Classifier|Regressor)$/;
 const BOOSTING = /^GradientBoosting(Classifier|Regressor)$/;
 /** The threshold of models whose penalty makes coefficients 0. */
 const LEAST = 1e-5;
+/** The distance from 1 of numbers that np.isclose() takes for 1. */
+const CLOSE = 1e-8 + 1e-5;
 
 export function selectFromModel({ item }: Step, frame: Frame): Transformed {
   const model = item.given('estimator_') ?? item.get('estimator');
@@ -63,6 +66,7 @@ function norms(coef: Item, width: number, norm: number): Float64Array {
   return Float64Array.from({ length: width }, (_, feature) => {
     const own = reals.filter((_value, i) => i % width === feature).map(Math.abs);
     if (norm === Number.POSITIVE_INFINITY) return own.reduce((a, b) => Math.max(a, b), 0);
+    if (norm === 2) return Math.sqrt(own.reduce((total, each) => total + each * each, 0));
     const sum = own.reduce((total, each) => total + (norm === 1 ? each : each ** norm), 0);
     return norm === 1 ? sum : sum ** (1 / norm);
   });
@@ -114,7 +118,7 @@ function meanOf(parts: readonly Float64Array[], width: number): Float64Array {
 }
 
 function normalized(values: Float64Array): Float64Array {
-  const sum = values.reduce((total, each) => total + each, 0);
+  const sum = pairwiseSum(values);
   return sum > 0 ? values.map((each) => each / sum) : values;
 }
 
@@ -132,18 +136,52 @@ function thresholdOf(item: Item, model: Item, scores: Float64Array): number {
   const sorted = scores.toSorted();
   const half = sorted.length / 2;
   const median = ((sorted[Math.ceil(half) - 1] ?? 0) + (sorted[Math.floor(half)] ?? 0)) / 2;
-  const mean = scores.reduce((sum, each) => sum + each, 0) / scores.length;
+  const mean = pairwiseSum(scores) / scores.length;
   return scale * (reference === 'mean' ? mean : median);
 }
 
-/** Models whose penalty is l1. */
+/** The longest part that NumPy adds in one loop. */
+const BLOCK = 128;
+
+/** The sum of consecutive numbers, in the order in which NumPy adds them. */
+function pairwiseSum(values: Float64Array): number {
+  const { length } = values;
+  if (length < 8) return values.reduce((sum, each) => sum + each, 0);
+  if (length > BLOCK) {
+    const half = Math.floor(length / 2);
+    const middle = half - (half % 8);
+    return pairwiseSum(values.subarray(0, middle)) + pairwiseSum(values.subarray(middle));
+  }
+  const sums = Float64Array.from(values.subarray(0, 8));
+  const end = length - (length % 8);
+  for (let i = 8; i < end; i += 1) sums[i % 8] = (sums[i % 8] ?? 0) + (values[i] ?? 0);
+  const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = sums;
+  const sum = a + b + (c + d) + (e + f + (g + h));
+  return values.subarray(end).reduce((total, each) => total + each, sum);
+}
+
+/** The first release whose rule for ElasticNet is not one for MultiTaskElasticNet, too. */
+const ONE_TASK = [1, 7] as const;
+/** The first release whose rules read the l1_ratio of logistic regressions. */
+const LOGISTIC = [1, 8] as const;
+
+/** Models whose penalty is l1, by the rules of the release that saved them. */
 function isSparse(model: Item): boolean {
   const { className } = model;
   if (className.includes('Lasso') || model.find('penalty')?.plain() === 'l1') return true;
-  const isOne = (name: string): boolean => {
-    const value = model.find(name)?.plain();
-    return typeof value === 'number' && Math.abs(value - 1) <= 1e-5;
+  const areOne = (name: string): boolean => {
+    const ratio = model.given(name);
+    if (ratio === undefined) return false;
+    const plain = ratio.plain();
+    const values: readonly unknown[] = plain === undefined ? ratio.array().values : [plain];
+    return values.every((value) => typeof value === 'number' && Math.abs(value - 1) <= CLOSE);
   };
-  if (className === 'ElasticNet' || className === 'LogisticRegression') return isOne('l1_ratio');
-  return className === 'ElasticNetCV' && isOne('l1_ratio_');
+  if (!isSince(model, ONE_TASK)) {
+    return className.includes('ElasticNet') && (areOne('l1_ratio_') || areOne('l1_ratio'));
+  }
+  if (className === 'ElasticNet') return areOne('l1_ratio');
+  if (className === 'ElasticNetCV') return areOne('l1_ratio_');
+  if (!isSince(model, LOGISTIC)) return false;
+  if (className === 'LogisticRegression') return areOne('l1_ratio');
+  return className === 'LogisticRegressionCV' && areOne('l1_ratio_');
 }

@@ -78,7 +78,8 @@ export function missingOf({ item }: Pick<Step, 'item'>): Missing {
     : 'refuse';
 }
 
-function isSince(item: Item, [major, minor]: readonly [number, number]): boolean {
+/** Whether this release of scikit-learn or a newer one saved the estimator. */
+export function isSince(item: Item, [major, minor]: readonly [number, number]): boolean {
   const version = item.find('_sklearn_version')?.plain();
   const [own = 0, second = 0] = String(version ?? '')
     .split('.')
