@@ -13,6 +13,7 @@ constexpr size_t kBytes = 32;
 constexpr size_t kBytes = 16;
 #endif
 using Bytes [[gnu::vector_size(kBytes), gnu::may_alias]] = int8_t;
+using Places [[gnu::vector_size(kBytes), gnu::may_alias]] = uint8_t;
 
 template <size_t blocks>
 void choose_portable(const RankedForest::Choice* choice, size_t count, const uint8_t* columns,
@@ -20,11 +21,11 @@ void choose_portable(const RankedForest::Choice* choice, size_t count, const uin
   constexpr size_t kRows = RankedForest::kRows, kVectors = kRows / kBytes;
   for (const RankedForest::Choice* end = choice + count; choice != end; ++choice) {
     const auto key = static_cast<int8_t>(choice->key & 0xff) - Bytes{};
-    const auto before = static_cast<int8_t>(choice->before & 0xff) - Bytes{};
+    const auto before = static_cast<uint8_t>(choice->before & 0xff) - Places{};
     const uint8_t* column = columns + choice->column * kRows;
-    const auto* left = reinterpret_cast<const Bytes*>(kept + choice->left);
-    const auto* right = reinterpret_cast<const Bytes*>(kept + choice->right);
-    auto* to = reinterpret_cast<Bytes*>(kept + choice->to);
+    const auto* left = reinterpret_cast<const Places*>(kept + choice->left);
+    const auto* right = reinterpret_cast<const Places*>(kept + choice->right);
+    auto* to = reinterpret_cast<Places*>(kept + choice->to);
     for (size_t i = 0; i < blocks * kVectors; ++i) {
       const auto* ranks = reinterpret_cast<const Bytes*>(column + i / kVectors * apart);
       to[i] = ranks[i % kVectors] < key ? left[i] : right[i] + before;
