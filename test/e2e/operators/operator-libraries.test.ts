@@ -168,7 +168,7 @@ describe('operator libraries', { skip: noCompiler }, () => {
     for (const name of ['half_plus_three', 'Refuse', 'Throw', 'Crash']) await unload(server, name);
   });
 
-  it('that start processes do not hide the end of their own, and leave none behind', async () => {
+  it('that start processes do not hide a crash, and these processes end too', async () => {
     build(libraries, 'forks-crashes.so', 'FORKS', 'OPEN_CRASHES');
     const error = await refused('forks-crashes', 'Double', withLibrary('forks-crashes.so'));
     assert.match(error, /its process ended by signal 11 \(SIGSEGV\) while it loaded/);

@@ -5,13 +5,14 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { encodeModel, floatBytes, type OnnxModel } from '../../../ts/importers/onnx/builder.js';
-import { decode, encode, messageTypes, RawClient } from '../../unit/protocols/raw-client.js';
+import { encode, messageTypes, RawClient } from '../../unit/protocols/raw-client.js';
 import { ModelFolders } from '../support/model-folders.js';
 import { control, infer, metric, predict, put } from '../support/operating.js';
 import { until } from '../support/polling.js';
 import { findPython, runPythonSuite } from '../support/python-suites.js';
 import { exchange, jsonOf, RawConnection, requestBytes } from '../support/raw-http.js';
 import { startServer, type ServalProcess } from '../support/serval-process.js';
+import { streamed } from './streamed.js';
 
 const types = messageTypes();
 const folders = new ModelFolders();
@@ -243,15 +244,7 @@ describe('iterative sequences', () => {
     for (let i = 1; i <= 20; i += 1) stream.call.write(requestOf('oldest', String(i), 1, i));
     const steps = new Map<string, number>();
     for (let i = 0; i < 20; i += 1) {
-      const { infer_response: answer, error_message: problem } = decode(
-        types,
-        'inference.ModelStreamInferResponse',
-        await stream.reply(i),
-      ) as {
-        infer_response: { id: string; raw_output_contents: readonly Uint8Array[] };
-        error_message: string;
-      };
-      assert.equal(problem, '');
+      const answer = await streamed(stream, i);
       steps.set(answer.id, Buffer.from(answer.raw_output_contents[1] ?? []).readFloatLE());
     }
     for (let i = 1; i <= 20; i += 1) assert.equal(steps.get(String(i)), i);

@@ -5,12 +5,13 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { encodeModel, floatBytes, type OnnxModel } from '../../../ts/importers/onnx/builder.js';
-import { decode, encode, messageTypes, RawClient } from '../../unit/protocols/raw-client.js';
+import { encode, messageTypes, RawClient } from '../../unit/protocols/raw-client.js';
 import { ModelFolders } from '../support/model-folders.js';
 import { control, index, infer, logLines, metric, predict, put } from '../support/operating.js';
 import { until } from '../support/polling.js';
 import { errorOf, exchange, jsonOf } from '../support/raw-http.js';
 import { startServer, type ServalProcess } from '../support/serval-process.js';
+import { streamed } from './streamed.js';
 
 const types = messageTypes();
 const folders = new ModelFolders();
@@ -203,15 +204,7 @@ describe('sequences', () => {
     }
     const sums = new Map<string, number>();
     for (let i = 0; i < 50; i++) {
-      const { infer_response: answer, error_message: problem } = decode(
-        types,
-        'inference.ModelStreamInferResponse',
-        await stream.reply(i),
-      ) as {
-        infer_response: { id: string; raw_output_contents: readonly Uint8Array[] };
-        error_message: string;
-      };
-      assert.equal(problem, '');
+      const answer = await streamed(stream, i);
       const [sum] = answer.raw_output_contents;
       assert.ok(sum);
       sums.set(answer.id, Buffer.from(sum).readFloatLE());

@@ -40,8 +40,7 @@ TEST(RequestQueue, ServesLevelOneFirstAndKeepsOrderInside) {
   EXPECT_TRUE(late.empty());
 }
 
-// Pushes a request for each of `keys`. Returns the keys in the order in which they are taken, one
-// at a time.
+// Pushes a request for each of `keys`, takes one at a time, and returns the keys in that order.
 std::vector<uint32_t> order_of_keys(RequestQueue& queue, std::span<Request> requests,
                                     const std::vector<uint32_t>& keys) {
   for (size_t i = 0; i < keys.size(); ++i) {
@@ -74,7 +73,7 @@ TEST(RequestQueue, ServesKeysByTheirWeights) {
   EXPECT_EQ(order.size(), 16u);
 }
 
-// Takes requests one at a time until `wanted` is taken. Returns how many were taken before it.
+// Takes requests one at a time until it gets `wanted`; returns the number of those before it.
 size_t taken_before(RequestQueue& queue, const Request& wanted) {
   std::vector<Request*> late;
   Request* one = nullptr;
